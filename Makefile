@@ -1,0 +1,49 @@
+# The commands of the repository. `make test` needs Python 3.11+, pip and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST_WORKERS ?= auto
+
+.PHONY: install run test lint types layers format bench lock clean
+
+install: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $(STAMP)
+
+run: install
+	$(BIN)/plaudit simulate frozenlake-4x4 --seeds 4 --episodes 150 --out out
+
+test: install
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --cov --cov-report=term:skip-covered
+
+lint: install
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: install
+	$(BIN)/mypy
+
+layers: install
+	$(BIN)/lint-imports
+
+format: install
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: install
+	$(BIN)/python -m benchmarks.planner
+	$(BIN)/python -m benchmarks.logistic
+	$(BIN)/python -m benchmarks.learning
+
+lock:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[simulate,dev]'
+	$(BIN)/python -m pip freeze --exclude-editable > requirements.lock
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .coverage build dist *.egg-info

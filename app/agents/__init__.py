@@ -1,0 +1,1 @@
+"""The agents, one file per kind, and their registry."""

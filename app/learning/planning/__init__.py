@@ -1,0 +1,1 @@
+"""Planners: the best history-dependent policy of a learned model, with certified bounds."""

@@ -1,0 +1,192 @@
+"""The planning problem that every planner takes, and the result that every planner returns.
+
+Notation (paper, appendix on dynamic programming): S states, A actions, horizon H. A policy is
+worth the expectation, in the model, of
+
+    f(offset + sum_h w_h(s_h, a_h), sum_h v_h(s_h, a_h)) + sum_h b_h(s_h, a_h)
+
+with f(x, y) = mu(x + y) in logit space and min(mu(x) + y, 1) in reward space.
+
+An episode may end early. The model then moves to an *ended* column: the episode stays where it
+ended, takes no more actions, and adds a known remainder to both sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import InvalidValue
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+PROBABILITY_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class TransitionModel:
+    """Transition probabilities as compressed rows, one row per (state, action).
+
+    Row ``s * A + a`` lists columns ``columns[indptr[row]:indptr[row+1]]`` with their
+    ``probabilities``. Column ``j < S`` is the state j; column ``S + e`` with ``e < S`` is "ended in
+    state e", and column ``2 S`` is "ended, nobody said where". A row without entries has never
+    been seen: it stands for the uniform distribution over the S states, so that an unseen row
+    costs nothing to store.
+    """
+
+    states: int
+    actions: int
+    indptr: Integers  # (S*A + 1,)
+    columns: Integers  # (nnz,)
+    probabilities: Floats  # (nnz,)
+
+    def __post_init__(self) -> None:
+        rows = self.states * self.actions
+        if self.states < 1 or self.actions < 1:
+            raise InvalidValue("states, actions", "at least one of each")
+        if self.indptr.shape != (rows + 1,) or self.indptr[-1] != len(self.columns):
+            raise InvalidValue("transitions.indptr", f"{rows + 1} offsets that cover the columns")
+        if len(self.columns) and not 0 <= self.columns.min() <= self.columns.max() <= 2 * self.states:
+            raise InvalidValue("transitions.columns", f"indices from 0 to {2 * self.states}")
+        sums = np.add.reduceat(np.append(self.probabilities, 0.0), self.indptr[:-1])
+        seen = np.diff(self.indptr) > 0
+        proper = np.isfinite(self.probabilities).all() and (self.probabilities >= 0).all()
+        if not proper or (np.abs(sums[seen] - 1.0) > PROBABILITY_TOLERANCE).any():
+            raise InvalidValue("transitions.probabilities", "non-negative rows that sum to one")
+
+    @property
+    def seen(self) -> NDArray[np.bool_]:
+        """Whether row (s, a) has been seen, shape (S*A,)."""
+        return np.diff(self.indptr) > 0
+
+    def dense(self) -> Floats:
+        """The full matrix, shape (S*A, 2*S + 1); for tests, small problems and dense planning."""
+        matrix = np.zeros((self.states * self.actions, 2 * self.states + 1))
+        rows = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        np.add.at(matrix, (rows, self.columns), self.probabilities)
+        matrix[~self.seen, : self.states] = 1.0 / self.states
+        return matrix
+
+    @classmethod
+    def from_dense(cls, matrix: Floats, states: int, actions: int) -> TransitionModel:
+        """Compress a matrix of shape (S*A, 2*S + 1) or, without ended columns, (S*A, S)."""
+        rows, columns = np.nonzero(matrix)
+        indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=1))])
+        return cls(states, actions, indptr.astype(np.int64), columns, matrix[rows, columns])
+
+
+@dataclass(frozen=True)
+class PlanningProblem:
+    """A model and the three sums to plan for.
+
+    ``ended_weights[h, e]`` is the whole remainder that an episode adds when it is found ended in
+    e at step h, that is the sum over the steps h..H-1 (row H is zero); ``e = S`` is the unreported
+    end. ``ended_widths`` is the same for v. Nothing is added to b after the end.
+    """
+
+    start: Floats  # (S,) distribution of the first state
+    transitions: TransitionModel
+    weights: Floats  # (H, S, A): w
+    bonuses: Floats  # (H, S, A): b
+    ended_weights: Floats  # (H + 1, S + 1)
+    offset: float = 0.0  # the model's intercept
+    widths: Floats | None = None  # (H, S, A): v, only for reward space; v >= 0
+    ended_widths: Floats | None = None  # (H + 1, S + 1)
+
+    def __post_init__(self) -> None:
+        S, A = self.transitions.states, self.transitions.actions
+        H = len(self.weights)
+        if H < 1:
+            raise InvalidValue("horizon", "at least one step")
+        shapes = {
+            "start": (self.start, (S,)),
+            "weights": (self.weights, (H, S, A)),
+            "bonuses": (self.bonuses, (H, S, A)),
+            "ended_weights": (self.ended_weights, (H + 1, S + 1)),
+            "widths": (self.widths, (H, S, A)),
+            "ended_widths": (self.ended_widths, (H + 1, S + 1)),
+        }
+        for field, (array, shape) in shapes.items():
+            if array is None:
+                continue
+            if array.shape != shape:
+                raise InvalidValue(field, f"shape {shape}, got {array.shape}")
+            if not np.isfinite(array).all():
+                raise InvalidValue(field, "finite numbers")
+        if not np.isfinite(self.offset):
+            raise InvalidValue("offset", "a finite number")
+        if (self.start < 0).any() or abs(self.start.sum() - 1.0) > PROBABILITY_TOLERANCE:
+            raise InvalidValue("start", "probabilities that sum to one")
+        if (self.widths is None) != (self.ended_widths is None):
+            raise InvalidValue("widths", "widths and ended_widths together")
+        if self.widths is not None and self.ended_widths is not None:
+            if self.widths.min() < 0 or self.ended_widths.min() < 0:
+                raise InvalidValue("widths", "non-negative numbers")
+
+    @property
+    def horizon(self) -> int:
+        """H, the number of steps."""
+        return len(self.weights)
+
+    @property
+    def states(self) -> int:
+        """S, the number of states an episode can act in."""
+        return self.transitions.states
+
+    @property
+    def actions(self) -> int:
+        """A, the number of actions."""
+        return self.transitions.actions
+
+
+@dataclass(frozen=True)
+class PlanBudget:
+    """What one plan may use; a planner that would need more refuses before allocating."""
+
+    cells: float = 2e8  # grid points over all steps and states
+    bytes: float = 2e9
+
+
+class Policy(Protocol):
+    """What acts: memory in, action and memory out.
+
+    ``memory`` is what the policy remembers of the episode so far (a tuple of integers, empty at
+    the start); ``uniform`` is one number in [0, 1) that belongs to this step.
+    """
+
+    def act(
+        self, step: int, state: int, memory: tuple[int, ...], uniform: float
+    ) -> tuple[int, tuple[int, ...]]:
+        """The action at ``step`` in ``state``, and the memory for the next step."""
+        ...
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything the policy knows, as plain arrays."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a planner returns: a policy, what it is worth in the model, and how sure that is.
+
+    The best policy of the model is worth at most ``upper``; ``policy`` is worth at least
+    ``lower``; ``value`` is the planner's own estimate for ``policy``, between the two.
+    """
+
+    planner: str
+    policy: Policy
+    value: float
+    upper: float
+    lower: float
+    cells: int
+    bytes: int
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """The certified distance of the policy from the best one."""
+        return self.upper - self.lower

@@ -1,0 +1,1 @@
+"""Agents against known tasks, in process: what `plaudit simulate` and the benchmarks run."""
