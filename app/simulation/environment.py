@@ -1,0 +1,106 @@
+"""Stepping through a task, and what a policy is truly worth in it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import numpy as np
+
+from app.learning.planning.problem import Policy
+from app.simulation.tables import pick, random_unit, tables
+from app.simulation.tasks.base import Task
+
+
+class Environment:
+    """One episode at a time: ``reset``, then at most H times ``step``.
+
+    It reads along as the task's judge does, so that ``success_probability`` is known at the end.
+    """
+
+    def __init__(self, task: Task) -> None:
+        world = tables(task)
+        self.task = task
+        # Plain lists: reading one number from them is several times faster than from arrays.
+        self._start: list[float] = world.start.tolist()
+        cuts = world.indptr[1:-1]
+        self._columns: list[list[int]] = [part.tolist() for part in np.split(world.columns, cuts)]
+        self._cumulative: list[list[float]] = [
+            part.tolist() for part in np.split(world.cumulative, cuts)
+        ]
+        self._update = task.verdict.update
+        self._rng: np.random.Generator | None = None
+        self.state = 0
+        self.steps = 0
+        self.ended = False
+        self._memory = task.verdict.first
+
+    def reset(self, rng: np.random.Generator) -> int:
+        """Start an episode whose luck comes from ``rng``; its first state."""
+        self._rng = rng
+        self.state = bisect_right(self._start, rng.random())
+        self.steps = 0
+        self.ended = False
+        self._memory = self.task.verdict.first
+        return self.state
+
+    def step(self, action: int) -> tuple[int, bool]:
+        """Act; the state that follows, and whether the environment ended the episode in it."""
+        if self._rng is None or self.done:
+            raise RuntimeError("reset the environment before stepping: the episode is over")
+        self._memory = self._update[self._memory, self.state, action]
+        row = self.state * self.task.actions + action
+        column = self._columns[row][bisect_right(self._cumulative[row], self._rng.random())]
+        self.ended = column >= self.task.states
+        self.state = column - self.task.states if self.ended else column
+        self.steps += 1
+        return self.state, self.ended
+
+    @property
+    def done(self) -> bool:
+        """Whether the environment ended the episode, or its horizon is reached."""
+        return self.ended or self.steps == self.task.horizon
+
+    @property
+    def success_probability(self) -> float:
+        """P(good | what was played), once the episode is done."""
+        judge = self.task.verdict
+        if self.ended:
+            return float(judge.ended[self._memory, self.state])
+        return float(judge.alive[self._memory])
+
+    def label(self) -> int:
+        """Draw the label of the episode that is done."""
+        if self._rng is None or not self.done:
+            raise RuntimeError("the episode is not over")
+        return int(self._rng.random() < self.success_probability)
+
+
+def evaluate(task: Task, policy: Policy, rollouts: int = 2000, seed: int = 0) -> float:
+    """The mean success probability of a policy over ``rollouts`` episodes.
+
+    Episode i meets the same luck under every policy and at every call with the same seed.
+    """
+    return _played(task, policy, rollouts, seed)
+
+
+def _played(task: Task, policy: Policy, rollouts: int, seed: int) -> float:
+    """Play any policy, one ``act`` at a time."""
+    world, S, A = tables(task), task.states, task.actions
+    total = 0.0
+    for episode in range(rollouts):
+        state = int(pick(world.start, 0, S, random_unit(seed, episode, 2 * task.horizon)))
+        memory: tuple[int, ...] = ()
+        judged, column = world.first, state
+        for step in range(task.horizon):
+            uniform = random_unit(seed, episode, 2 * step + 1)
+            action, memory = policy.act(step, state, memory, uniform)
+            judged = world.update[judged, state, action]
+            row = state * A + action
+            unit = random_unit(seed, episode, 2 * step)
+            entry = pick(world.cumulative, world.indptr[row], world.indptr[row + 1], unit)
+            column = int(world.columns[entry])
+            if column >= S:
+                break
+            state = column
+        total += world.ended[judged, column - S] if column >= S else world.alive[judged]
+    return total / rollouts

@@ -1,0 +1,28 @@
+"""Packages that only simulation needs, imported when they are first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from app.errors import PlauditError
+
+
+class MissingExtra(PlauditError):
+    """A package that is not installed because its extra was not asked for."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(f"{package} is not installed: pip install 'plaudit[simulate]'")
+        self.package = package
+
+
+def load_extra(module: str) -> ModuleType:
+    """Import a module of the extra ``simulate``, or say how to install it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        # A module missing inside an installed package is a fault of its own: let it show.
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        raise MissingExtra(package) from error

@@ -1,0 +1,83 @@
+"""A task's tables in the form that compiled loops read, and the random numbers they share."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from app.simulation.tasks.base import Task
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Tables(NamedTuple):
+    """The true model as compressed rows of cumulative probabilities, and the judge's automaton.
+
+    Row ``s * A + a`` is ``columns[indptr[row]:indptr[row + 1]]``, the columns as in ``Task``.
+    """
+
+    horizon: int
+    start: Floats  # (S,): cumulative
+    indptr: Integers  # (S*A + 1,)
+    columns: Integers
+    cumulative: Floats
+    update: Integers  # (M, S, A)
+    alive: Floats  # (M,)
+    ended: Floats  # (M, S)
+    first: int
+
+
+@lru_cache(maxsize=64)
+def tables(task: Task) -> Tables:
+    """The tables of a task, built once."""
+    matrix = task.transitions.reshape(task.states * task.actions, -1)
+    rows, columns = np.nonzero(matrix)
+    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=1))])
+    judge = task.verdict
+    return Tables(
+        horizon=task.horizon,
+        start=_closed(np.cumsum(task.start), np.array([task.states])),
+        indptr=indptr.astype(np.int64),
+        columns=columns.astype(np.int64),
+        cumulative=_closed(np.cumsum(matrix, axis=1)[rows, columns], indptr[1:]),
+        update=np.ascontiguousarray(judge.update, dtype=np.int64),
+        alive=judge.alive,
+        ended=judge.ended,
+        first=judge.first,
+    )
+
+
+def _closed(cumulative: Floats, ends: Integers) -> Floats:
+    """Make every row end in exactly one, so that rounding can never draw past its last entry."""
+    cumulative[ends - 1] = 1.0
+    return cumulative
+
+
+@njit(cache=True)
+def random_unit(seed: int, episode: int, draw: int) -> float:
+    """The number in [0, 1) of a place: SplitMix64's finaliser, applied along the address.
+
+    Addressed numbers make every policy meet the same luck: comparing two of them is then far
+    less noisy, and no array of random numbers has to be drawn first.
+    """
+    bits = np.uint64(seed)
+    for part in (episode, draw):
+        bits = (bits ^ np.uint64(part)) + np.uint64(0x9E3779B97F4A7C15)
+        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        bits = bits ^ (bits >> np.uint64(31))
+    return float(bits >> np.uint64(11)) * 2.0**-53
+
+
+@njit(cache=True)
+def pick(cumulative: Floats, low: int, high: int, unit: float) -> int:
+    """The first index in [low, high) whose cumulative probability exceeds ``unit``."""
+    index = low
+    while index < high - 1 and cumulative[index] <= unit:
+        index += 1
+    return index

@@ -1,0 +1,38 @@
+"""The grid of the paper's experiment, with one goal: 10 x 15 cells, 30 steps, four moves.
+
+Every episode starts in a cell drawn uniformly. The label is good iff the agent was at the goal or
+beside it (one of the four neighbours) at each of the last three steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from app.simulation.tasks.base import Task
+from app.simulation.tasks.compass import MOVES, moves
+from app.simulation.tasks.verdict import Verdict
+
+ROWS, COLUMNS, HORIZON, LAST = 10, 15, 30, 3
+GOAL = (5, 7)
+
+
+def grid() -> Task:
+    """The grid with its goal at row 5, column 7."""
+    states, actions = ROWS * COLUMNS, len(MOVES)
+    row, column = np.divmod(np.arange(states), COLUMNS)
+    near = np.abs(row - GOAL[0]) + np.abs(column - GOAL[1]) <= 1
+    transitions = np.zeros((states, actions, 2 * states + 1))
+    np.put_along_axis(transitions, moves(ROWS, COLUMNS)[:, :, None], 1.0, axis=2)
+    return Task(
+        name="grid",
+        horizon=HORIZON,
+        start=np.full(states, 1.0 / states),
+        transitions=transitions,
+        verdict=Verdict.of_streak(near, LAST, actions),
+        features={"kind": "one_hot", "over": ["state"], "steps": {"last": LAST}},
+    )
+
+
+TASKS: dict[str, Callable[[], Task]] = {"grid": grid}

@@ -1,0 +1,94 @@
+"""How a task judges an episode: the true probability of a good label.
+
+Every label here comes from a small deterministic automaton that reads the episode. Its memory
+starts at ``first``, moves to ``update[m, s, a]`` at every action, and at the end the label is
+good with probability ``alive[m]`` when the horizon came first, ``ended[m, e]`` when the
+environment ended the episode in state e. So the best policy, which must know the memory too,
+comes from plain dynamic programming over (memory, state), with nothing approximated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from app.errors import InvalidValue
+from app.simulation.trajectories import NOT_ENDED, Trajectories
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """An automaton with M memories, and the probability of a good label in each."""
+
+    update: Integers  # (M, S, A): the next memory
+    alive: Floats  # (M,): P(good) when the horizon came first
+    ended: Floats  # (M, S): P(good) when the episode ended in a state
+    first: int = 0
+
+    def __post_init__(self) -> None:
+        memories, states, _ = self.update.shape
+        if self.alive.shape != (memories,) or self.ended.shape != (memories, states):
+            raise InvalidValue("verdict", f"probabilities for {memories} memories, {states} states")
+        if not 0 <= self.update.min() <= self.update.max() < memories:
+            raise InvalidValue("verdict.update", f"memories from 0 to {memories - 1}")
+        for probabilities in (self.alive, self.ended):
+            if not ((probabilities >= 0) & (probabilities <= 1)).all():
+                raise InvalidValue("verdict", "probabilities")
+
+    @property
+    def memories(self) -> int:
+        """M, the number of memories."""
+        return len(self.alive)
+
+    def probabilities(self, trajectories: Trajectories) -> Floats:
+        """P(good | trajectory) of each trajectory, shape (n,)."""
+        memory = np.full(len(trajectories), self.first)
+        for step in range(trajectories.states.shape[1]):
+            acting = np.flatnonzero(step < trajectories.lengths)
+            state = trajectories.states[acting, step]
+            action = trajectories.actions[acting, step]
+            memory[acting] = self.update[memory[acting], state, action]
+        ended = trajectories.ended_in != NOT_ENDED
+        # Index 0 stands in for "not ended" and is never looked at.
+        where = np.where(ended, trajectories.ended_in, 0)
+        chosen: Floats = np.where(ended, self.ended[memory, where], self.alive[memory])
+        return chosen
+
+    @classmethod
+    def of_end(cls, good: NDArray[np.bool_], actions: int) -> Verdict:
+        """Good iff the environment ended the episode in a ``good`` state; ``good`` is (S,)."""
+        update = np.zeros((1, len(good), actions), dtype=np.int64)
+        return cls(update, np.zeros(1), good[None, :].astype(np.float64))
+
+    @classmethod
+    def of_streak(cls, good: NDArray[np.bool_], length: int, actions: int) -> Verdict:
+        """Good iff the last ``length`` steps were all taken in ``good`` states.
+
+        The memory is how many steps in a row were so far, at most ``length``.
+        """
+        memories = np.arange(length + 1)[:, None]
+        streak = np.where(good[None, :], np.minimum(memories + 1, length), 0)
+        update = np.repeat(streak[:, :, None], actions, axis=2)
+        alive = (np.arange(length + 1) == length).astype(np.float64)
+        return cls(update, alive, np.repeat(alive[:, None], len(good), axis=1))
+
+    @classmethod
+    def of_points(cls, points: Integers, horizon: int, unit: float, offset: float) -> Verdict:
+        """Good with probability mu(offset + unit * total), total the sum of ``points[s_h, a_h]``.
+
+        ``points`` is (S, A), whole and not negative: the memory is the total itself.
+        """
+        if points.min() < 0:
+            raise InvalidValue("points", "whole numbers that are not negative")
+        largest = horizon * int(points.max())
+        totals = np.arange(largest + 1)
+        # The cap is never reached within the horizon; it only keeps the table closed.
+        update = np.minimum(totals[:, None, None] + points[None, :, :], largest)
+        alive = expit(offset + unit * totals)
+        return cls(update, alive, np.repeat(alive[:, None], len(points), axis=1))
