@@ -6,7 +6,9 @@ from bisect import bisect_right
 
 import numpy as np
 
+from app.learning.planning.grid_policy import GridPolicy
 from app.learning.planning.problem import Policy
+from app.simulation.grid_rollouts import grid_value
 from app.simulation.tables import pick, random_unit, tables
 from app.simulation.tasks.base import Task
 
@@ -80,6 +82,8 @@ def evaluate(task: Task, policy: Policy, rollouts: int = 2000, seed: int = 0) ->
 
     Episode i meets the same luck under every policy and at every call with the same seed.
     """
+    if isinstance(policy, GridPolicy):
+        return grid_value(task, policy, rollouts, seed)
     return _played(task, policy, rollouts, seed)
 
 
