@@ -15,7 +15,8 @@ MAX_BYTES = 1e9
 def worthwhile(model: Model) -> bool:
     """Whether the model is dense enough, and its matrix small enough, for matrix products."""
     rows, width = len(model.indptr) - 1, model.weights.shape[1] + model.ended.shape[1]
-    return len(model.columns) > DENSITY * rows * width and 8.0 * rows * width < MAX_BYTES
+    size = rows * int(width)
+    return len(model.columns) > DENSITY * size and 8.0 * size < MAX_BYTES
 
 
 def matrix(model: Model) -> Floats:

@@ -4,7 +4,7 @@ Maximises E[mu(offset + sum_h w_h) + sum_h b_h] over history-dependent policies.
 logit lives on a grid of width delta, held within +-saturation; tables are linear between points.
 
 Upper bound: the sweep keeps a piecewise-linear supersolution (`kernels.improve`). Lower bound: the
-controller tracks the logit by stochastic rounding, so with G its final grid logit, expanding mu at G
+controller tracks the logit by stochastic rounding; with G its final grid logit, expanding mu at G,
 
     J >= E[mu(G)] - sum_h E[theta (1-theta) delta (M(up) - M(down))]
                   - CURVATURE / 2 sum_h E[theta (1-theta)] delta^2,    M = E[mu'(G) | point],
@@ -19,8 +19,10 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.planning import dense, kernels
@@ -92,7 +94,7 @@ class _Search:
         S = self.problem.states
         rows, span = grid.low.shape[1], int((grid.top - grid.base).max()) + 1
         kind = np.uint8 if self.problem.actions <= 256 else np.uint16
-        actions = np.zeros(cells, dtype=kind)
+        actions: NDArray[np.unsignedinteger[Any]] = np.zeros(cells, dtype=kind)
         H = self.problem.horizon
         most, least = np.zeros((H + 1, rows)), np.zeros((H + 1, rows))
         kernels.bonus_bounds(model, most, least)

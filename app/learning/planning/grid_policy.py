@@ -27,7 +27,7 @@ class GridPolicy:
     low: NDArray[np.int32]  # (H, S)
     high: NDArray[np.int32]  # (H, S)
     offsets: NDArray[np.int64]  # (H, S): where the row begins in ``actions``
-    actions: NDArray[np.uint8] | NDArray[np.uint16]
+    actions: NDArray[np.unsignedinteger[Any]]
     weights: NDArray[np.float64]  # (H, S, A)
 
     def act(

@@ -2,9 +2,9 @@
 
 A grid point (h, s, g) stands for step h, state s and accumulated logit offset + g * delta. Row s of
 a step's table covers the absolute indices ``low[h, s] .. high[h, s]`` and is stored from column
-``index - base[h]``. Rows S.. are the *ended* columns that the model uses. Taking action a moves the
-index by w / delta = k + theta: down to g + k with probability 1 - theta, up to g + k + 1 with theta,
-so that a table read at the moved point is the linear interpolation of its two neighbours.
+``index - base[h]``. Rows S.. are the *ended* columns that the model uses. Taking action a moves
+the index by w / delta = k + theta: down to g + k with probability 1 - theta, up to g + k + 1 with
+theta, so that a table read at the moved point is the linear interpolation of its two neighbours.
 
 Reads outside a row's window happen only where saturation cut it (or from points that the model
 cannot reach) and give the row's ``below`` and ``above`` values.

@@ -50,7 +50,10 @@ class TransitionModel:
             raise InvalidValue("states, actions", "at least one of each")
         if self.indptr.shape != (rows + 1,) or self.indptr[-1] != len(self.columns):
             raise InvalidValue("transitions.indptr", f"{rows + 1} offsets that cover the columns")
-        if len(self.columns) and not 0 <= self.columns.min() <= self.columns.max() <= 2 * self.states:
+        if (
+            len(self.columns)
+            and not 0 <= self.columns.min() <= self.columns.max() <= 2 * self.states
+        ):
             raise InvalidValue("transitions.columns", f"indices from 0 to {2 * self.states}")
         sums = np.add.reduceat(np.append(self.probabilities, 0.0), self.indptr[:-1])
         seen = np.diff(self.indptr) > 0
@@ -123,9 +126,8 @@ class PlanningProblem:
             raise InvalidValue("start", "probabilities that sum to one")
         if (self.widths is None) != (self.ended_widths is None):
             raise InvalidValue("widths", "widths and ended_widths together")
-        if self.widths is not None and self.ended_widths is not None:
-            if self.widths.min() < 0 or self.ended_widths.min() < 0:
-                raise InvalidValue("widths", "non-negative numbers")
+        if any(v is not None and v.min() < 0 for v in (self.widths, self.ended_widths)):
+            raise InvalidValue("widths", "non-negative numbers")
 
     @property
     def horizon(self) -> int:

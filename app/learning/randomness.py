@@ -1,0 +1,32 @@
+"""Randomness by address: the same (seed, episode, step) always gives the same number.
+
+Nothing is carried from one number to the next, so nothing needs saving, a retry repeats itself, and
+a client in any language can compute the same numbers: `mix` is the finaliser of splitmix64, on
+64-bit unsigned integers with wrap-around.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def mix(value: int) -> int:
+    """Scramble 64 bits (splitmix64): every bit of the result depends on every bit given."""
+    value = (value + _GOLDEN) & _MASK
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _MASK
+    return value ^ (value >> 31)
+
+
+def uniform(seed: int, episode: int, step: int) -> float:
+    """A number in [0, 1) with 53 random bits: mix(mix(mix(seed) ^ episode) ^ step) / 2^64."""
+    bits = mix(mix(mix(seed & _MASK) ^ episode) ^ step)
+    return float(bits >> 11) * 2.0**-53
+
+
+def generator(seed: int, *address: int) -> np.random.Generator:
+    """A NumPy generator for everything that only the server draws, such as weights."""
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed & _MASK, *address])))

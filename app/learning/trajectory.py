@@ -1,0 +1,45 @@
+"""One finished episode, as the learning sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import InvalidValue
+
+Integers = NDArray[np.int64]
+
+UNREPORTED = -1
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The states acted in, the actions taken, and what followed the last action.
+
+    ``ended`` says that the environment ended the episode, in state ``final``, where it stays for
+    the rest of the horizon. Without ``ended``, ``final`` is the state that the last action led to
+    and from which the episode could have gone on. ``final`` is -1 where nobody reported it.
+    """
+
+    states: Integers  # (n,)
+    actions: Integers  # (n,)
+    final: int = UNREPORTED
+    ended: bool = False
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def check(self, states: int, actions: int, horizon: int) -> None:
+        """Refuse a trajectory that does not fit the spaces."""
+        if len(self.states) != len(self.actions) or len(self) > horizon:
+            raise InvalidValue("trajectory", f"as many states as actions, at most {horizon}")
+        for field, values, bound in (
+            ("trajectory.states", self.states, states),
+            ("trajectory.actions", self.actions, actions),
+        ):
+            if len(values) and not 0 <= int(values.min()) <= int(values.max()) < bound:
+                raise InvalidValue(field, f"whole numbers from 0 to {bound - 1}")
+        if not UNREPORTED <= self.final < states:
+            raise InvalidValue("trajectory.final", f"a state from 0 to {states - 1}, or -1")

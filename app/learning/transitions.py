@@ -1,0 +1,122 @@
+"""What follows a state and an action: counts, the estimate from them, and samples around it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import InvalidValue
+from app.learning.features import Spaces
+from app.learning.planning.problem import TransitionModel
+from app.learning.trajectory import Trajectory
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class TransitionCounts:
+    """Counts of (state, action, what followed), kept sparse and sorted.
+
+    What followed is a column of `TransitionModel`: a state to act in, or an end. A transition
+    counts as soon as its episode is over: labelled, abandoned or not. The last action before the
+    horizon has no known successor unless one was reported: it is a visit, but not in the estimate.
+    """
+
+    def __init__(self, spaces: Spaces) -> None:
+        self.spaces = spaces
+        rows = spaces.states * spaces.actions
+        self._width = 2 * spaces.states + 1
+        self._keys: Integers = np.empty(0, dtype=np.int64)  # row * width + column, sorted
+        self._counts: Integers = np.empty(0, dtype=np.int64)
+        self.visits: Integers = np.zeros(rows, dtype=np.int64)  # N(s, a), last steps included
+        self.starts: Integers = np.zeros(spaces.states, dtype=np.int64)
+
+    def add(self, trajectory: Trajectory) -> None:
+        """Count one finished or abandoned episode."""
+        S, A, H = self.spaces.states, self.spaces.actions, self.spaces.horizon
+        trajectory.check(S, A, H)
+        if not len(trajectory):
+            return
+        rows = trajectory.states * A + trajectory.actions
+        followers = trajectory.states[1:]
+        last = self._last_column(trajectory)
+        if last is not None:
+            followers = np.append(followers, last)
+        self._count(rows[: len(followers)] * self._width + followers)
+        np.add.at(self.visits, rows, 1)
+        self.starts[trajectory.states[0]] += 1
+
+    def _last_column(self, trajectory: Trajectory) -> int | None:
+        """The column that the last action led to, where that is known."""
+        S = self.spaces.states
+        if trajectory.ended:
+            return S + (trajectory.final if trajectory.final >= 0 else S)
+        return trajectory.final if trajectory.final >= 0 else None
+
+    def _count(self, keys: Integers) -> None:
+        fresh, times = np.unique(keys, return_counts=True)
+        place = np.searchsorted(self._keys, fresh)
+        known = np.zeros(len(fresh), dtype=np.bool_)
+        inside = place < len(self._keys)
+        known[inside] = self._keys[place[inside]] == fresh[inside]
+        self._counts[place[known]] += times[known]
+        self._keys = np.insert(self._keys, place[~known], fresh[~known])
+        self._counts = np.insert(self._counts, place[~known], times[~known])
+
+    def estimate(self) -> TransitionModel:
+        """P_hat: the ratio where a successor is known, otherwise uniform (an empty row)."""
+        rows = self._keys // self._width
+        return self._model(rows, self._keys % self._width, self._counts.astype(np.float64))
+
+    def sample(self, rng: np.random.Generator, mass: float, unseen: int) -> TransitionModel:
+        """Rows drawn from Dirichlet(counts + prior), the prior's ``mass`` on few random states.
+
+        A prior spread over all states would make every draw dense; ``unseen`` random states per
+        row, drawn anew each time, reach every state all the same.
+        """
+        S, rows = self.spaces.states, self.spaces.states * self.spaces.actions
+        few = min(unseen, S)
+        guesses = rng.integers(S, size=(rows, few))
+        keys = np.concatenate(
+            [self._keys, (np.arange(rows)[:, None] * self._width + guesses).ravel()]
+        )
+        weights = np.concatenate([self._counts, np.full(rows * few, mass / few)])
+        draws = rng.standard_gamma(weights)
+        order = np.argsort(keys, kind="stable")
+        keys, draws = keys[order], draws[order]
+        return self._model(keys // self._width, keys % self._width, np.maximum(draws, 1e-300))
+
+    def _model(self, rows: Integers, columns: Integers, weights: Floats) -> TransitionModel:
+        """Normalise the rows of sorted entries; equal columns may stand side by side."""
+        count = self.spaces.states * self.spaces.actions
+        totals = np.bincount(rows, weights=weights, minlength=count)
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
+        shares = weights / totals[rows]
+        return TransitionModel(self.spaces.states, self.spaces.actions, indptr, columns, shares)
+
+    def start(self) -> Floats:
+        """The distribution of the first state: as seen so far, uniform before."""
+        total = self.starts.sum()
+        if total == 0:
+            return np.full(self.spaces.states, 1.0 / self.spaces.states)
+        share: Floats = self.starts / total
+        return share
+
+    def arrays(self) -> dict[str, NDArray[np.int64]]:
+        """The counts as plain arrays."""
+        return {
+            "keys": self._keys,
+            "counts": self._counts,
+            "visits": self.visits,
+            "starts": self.starts,
+        }
+
+    def load(self, arrays: dict[str, NDArray[np.int64]]) -> None:
+        """Take over the counts that ``arrays`` gave."""
+        if (
+            arrays["visits"].shape != self.visits.shape
+            or arrays["starts"].shape != self.starts.shape
+        ):
+            raise InvalidValue("transitions", f"counts for {self.spaces}")
+        self._keys, self._counts = arrays["keys"].copy(), arrays["counts"].copy()
+        self.visits, self.starts = arrays["visits"].copy(), arrays["starts"].copy()
