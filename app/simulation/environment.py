@@ -107,4 +107,4 @@ def _played(task: Task, policy: Policy, rollouts: int, seed: int) -> float:
                 break
             state = column
         total += world.ended[judged, column - S] if column >= S else world.alive[judged]
-    return total / rollouts
+    return float(total / rollouts)

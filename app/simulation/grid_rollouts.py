@@ -38,7 +38,7 @@ def grid_value(task: Task, policy: GridPolicy, n: int, seed: int) -> float:
         np.ascontiguousarray(policy.low),
         np.ascontiguousarray(policy.high),
         np.ascontiguousarray(policy.offsets),
-        np.ascontiguousarray(policy.actions),
+        policy.actions,
         np.ascontiguousarray(policy.weights),
     )
     return float(_mean_success(tables(task), controller, n, seed))

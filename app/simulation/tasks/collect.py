@@ -20,7 +20,7 @@ ITEMS = (SIDE - 1, SIDE * SIDE - 1)  # upper and lower right; the start is upper
 BOTH = 3
 
 
-def collect() -> Task:
+def collect(horizon: int = HORIZON) -> Task:
     """The grid with its two items."""
     cells, actions = SIDE * SIDE, len(MOVES)
     held, cell = np.divmod(np.arange((BOTH + 1) * cells), cells)
@@ -32,7 +32,7 @@ def collect() -> Task:
     np.put_along_axis(transitions, successor[:, :, None], 1.0, axis=2)
     return Task(
         name="collect",
-        horizon=HORIZON,
+        horizon=horizon,
         start=np.eye(len(cell))[0],
         transitions=transitions,
         verdict=Verdict.of_streak(held == BOTH, 1, actions),

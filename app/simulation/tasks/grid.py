@@ -18,7 +18,7 @@ ROWS, COLUMNS, HORIZON, LAST = 10, 15, 30, 3
 GOAL = (5, 7)
 
 
-def grid() -> Task:
+def grid(horizon: int = HORIZON) -> Task:
     """The grid with its goal at row 5, column 7."""
     states, actions = ROWS * COLUMNS, len(MOVES)
     row, column = np.divmod(np.arange(states), COLUMNS)
@@ -27,7 +27,7 @@ def grid() -> Task:
     np.put_along_axis(transitions, moves(ROWS, COLUMNS)[:, :, None], 1.0, axis=2)
     return Task(
         name="grid",
-        horizon=HORIZON,
+        horizon=horizon,
         start=np.full(states, 1.0 / states),
         transitions=transitions,
         verdict=Verdict.of_streak(near, LAST, actions),
