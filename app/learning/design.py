@@ -47,14 +47,11 @@ class Design:
         matrix = self.rows if self.dense is None else self.dense
         if not self.intercept:
             return np.asarray(matrix @ theta)
-        return np.asarray(matrix @ theta[:-1]) + theta[-1]
+        return np.asarray(matrix @ theta[:-1] + theta[-1])
 
     def adjoint(self, vector: Floats) -> Floats:
         """The product X' vector, shape (D,)."""
-        if self.dense is not None:
-            product = vector @ self.dense
-        else:
-            product = self.rows.T @ vector
+        product = self.rows.T @ vector if self.dense is None else vector @ self.dense
         return np.append(product, vector.sum()) if self.intercept else np.asarray(product)
 
     def gram(self, weights: Floats) -> Floats:
@@ -86,11 +83,11 @@ class Design:
         entries = self.rows.nnz / max(n, 1)
         full = SPARSE_GRAM * entries**2 if self._stays_sparse else float(d) ** 2
         once = 4.0 * (SPARSE_PASS * entries if self.dense is None else d)
-        return full / max(once, 1.0)
+        return float(full / max(once, 1.0))
 
     def select(self, keep: NDArray[np.bool_], columns: Integers) -> Design:
         """The same matrix with only the kept rows and the given columns, in increasing order."""
-        n, d = self.rows.shape
+        d = self.rows.shape[1]
         if keep.all() and len(columns) == d:
             return self
         rows = self.rows if keep.all() else self.rows[np.flatnonzero(keep)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ class LabelledTrajectories:
             raise ValueError("improper counts")
         if offsets[0] != 0 or offsets[-1] != len(arrays["indices"]) or (np.diff(offsets) < 0).any():
             raise ValueError("improper offsets")
-        for i, (first, last) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        for i, (first, last) in enumerate(pairwise(offsets)):
             data.add((arrays["indices"][first:last], arrays["values"][first:last]), 0)
             if data._rows != i + 1:
                 raise ValueError("a row twice")
@@ -162,7 +163,7 @@ class LabelledTrajectories:
             raise InvalidValue("row.values", "finite numbers")
         if not (indices[1:] > indices[:-1]).all():
             indices, inverse = np.unique(indices, return_inverse=True)
-            values = np.bincount(inverse, weights=values, minlength=len(indices))
+            values = np.bincount(inverse, values).astype(np.float64)
         used = values != 0.0
         if not used.all():
             indices, values = indices[used], values[used]
@@ -221,7 +222,7 @@ class LabelledTrajectories:
 
 
 def _binary(label: int) -> int:
-    if label not in (0, 1):
+    if np.ndim(label) or label not in (0, 1):
         raise InvalidValue("label", "0 or 1")
     return int(label)
 
