@@ -8,6 +8,7 @@ theta has shape (D,).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class Design:
 
     def adjoint(self, vector: Floats) -> Floats:
         """The product X' vector, shape (D,)."""
-        product = self.rows.T @ vector if self.dense is None else vector @ self.dense
+        product = self._transposed @ vector if self.dense is None else vector @ self.dense
         return np.append(product, vector.sum()) if self.intercept else np.asarray(product)
 
     def gram(self, weights: Floats) -> Floats:
@@ -95,6 +96,10 @@ class Design:
             rows = rows[:, columns]
         dense = None if self.dense is None else self.dense[np.ix_(keep, columns)]
         return Design(rows, dense, self.intercept)
+
+    @cached_property
+    def _transposed(self) -> Any:
+        return self.rows.T
 
     @property
     def _stays_sparse(self) -> bool:

@@ -216,7 +216,10 @@ class LabelledTrajectories:
         if self._dense is None:
             self._dense = np.empty((max(8, n), d))
         self._dense = _grown(self._dense, n)
-        self._dense[self._dense_rows : n] = rows[self._dense_rows :].toarray()
+        for slot in range(self._dense_rows, n):
+            entries = slice(self._offsets[slot], self._offsets[slot + 1])
+            self._dense[slot] = 0.0
+            self._dense[slot, self._indices[entries]] = self._values[entries]
         self._dense_rows = n
         return self._dense[:n]
 

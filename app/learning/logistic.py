@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 from app.errors import SnapshotError
 from app.learning.design import Floats
 from app.learning.labelled import LabelledTrajectories
+from app.learning.line_search import search_line
 from app.learning.loss import LogisticLoss, Point
-from app.learning.newton import ConjugateDirections, Directions, FactorDirections
+from app.learning.newton import ConjugateDirections, Directions, InverseDirections
 
-DENSE_LIMIT = 1000  # up to here a D x D factor is held
+DENSE_LIMIT = 1000  # up to here a D x D matrix is held
 GRADIENT_TOLERANCE = 1e-8
-STEP_TOLERANCE = 1e-10  # the distance still to go, relative to 1 + max |theta|
+STEP_TOLERANCE = 3e-11  # the distance still to go, relative to 1 + max |theta|
 ITERATION_LIMIT = 200
-SEARCH_LIMIT = 60
-ENOUGH = 0.5  # share of the first slope that a step may leave
-ARMIJO = 1e-4
 
 
 @dataclass(frozen=True)
@@ -46,8 +44,8 @@ class LogisticFit:
 class LogisticEstimator:
     """Fits one growing data set again and again, each time from where it stood.
 
-    It keeps the last estimate and, up to ``dense_limit`` coefficients, a Cholesky factor of an
-    earlier Hessian. Both only save work.
+    It keeps the last estimate and, up to ``dense_limit`` coefficients, an inverse of an earlier
+    Hessian. Both only save work.
     """
 
     def __init__(self, dense_limit: int = DENSE_LIMIT) -> None:
@@ -80,7 +78,7 @@ class LogisticEstimator:
         arrays: dict[str, NDArray[Any]] = {}
         if self._theta is not None:
             arrays["theta"] = self._theta.copy()
-        if isinstance(self._directions, FactorDirections):
+        if isinstance(self._directions, InverseDirections):
             arrays |= self._directions.arrays()
         return arrays
 
@@ -89,12 +87,12 @@ class LogisticEstimator:
         theta = arrays.get("theta")
         if theta is not None and (theta.ndim != 1 or not np.isfinite(theta).all()):
             raise SnapshotError("estimate: expected a vector of finite numbers")
-        directions = FactorDirections.from_arrays(arrays)
+        directions = InverseDirections.from_arrays(arrays)
         self._theta = None if theta is None else np.array(theta, dtype=np.float64)
         self._directions = directions
 
     def _fitting(self, size: int) -> Directions:
-        wanted = FactorDirections if size <= self._dense_limit else ConjugateDirections
+        wanted = InverseDirections if size <= self._dense_limit else ConjugateDirections
         return self._directions if isinstance(self._directions, wanted) else wanted()
 
 
@@ -120,7 +118,7 @@ def minimise(loss: LogisticLoss, theta: Floats, directions: Directions) -> tuple
         close = STEP_TOLERANCE * (1.0 + float(np.abs(point.theta).max()))
         if point.gradient_norm <= GRADIENT_TOLERANCE and reach <= close:
             break
-        after = _search(loss, point, direction)
+        after = search_line(loss, point, direction)
         iterations += 1
         directions.learn(point, after)
         if after.gradient_norm > 0.5 * point.gradient_norm and reach <= close:
@@ -129,41 +127,6 @@ def minimise(loss: LogisticLoss, theta: Floats, directions: Directions) -> tuple
         point = after
     directions.end(iterations)
     return point, iterations
-
-
-def _search(loss: LogisticLoss, point: Point, direction: Floats) -> Point:
-    """The point after a step along ``direction`` that surely descends.
-
-    Along the line only the logits change, and linearly: a trial costs O(n) and no product with X.
-    The slope along the line rises, so a trial that still has slope <= 0 has descended; one with
-    slope > 0 must show it by the value. The first trial is Newton's own step.
-    """
-    change = loss.design.forward(direction)
-    first = float(point.gradient @ direction)
-    weighted = loss.precision * direction
-    linear, quadratic = float(weighted @ point.theta), float(weighted @ direction)
-    value = None
-    low, low_slope, high, high_slope = 0.0, first, np.inf, np.inf
-    step = 1.0
-    for _ in range(SEARCH_LIMIT):
-        logits = point.logits + step * change
-        slope = float(loss.residual(logits) @ change) + linear + step * quadratic
-        if slope <= 0.0 and (step == 1.0 or slope >= ENOUGH * first):
-            break
-        if 0.0 < slope <= -ENOUGH * first:
-            if value is None:
-                value = loss.value(point.theta, point.logits)
-            bound = value + ARMIJO * step * first + 1e-13 * abs(value)
-            if loss.value(point.theta + step * direction, logits) <= bound:
-                break
-        if slope > 0.0:
-            high, high_slope = step, slope
-        else:
-            low, low_slope = step, slope
-        width = high - low
-        secant = low - low_slope * width / (high_slope - low_slope)
-        step = min(max(secant, low + 0.1 * width), high - 0.1 * width)
-    return loss.at(point.theta + step * direction, point.logits + step * change)
 
 
 def _result(loss: LogisticLoss, point: Point, iterations: int) -> LogisticFit:

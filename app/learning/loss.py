@@ -47,22 +47,22 @@ class LogisticLoss:
         design = data.design(intercept=intercept_precision is not None)
         return cls(design, *data.counts(), precision)
 
-    def at(self, theta: Floats, logits: Floats | None = None) -> Point:
-        """The point ``theta``; its logits when they are known already."""
-        logits = self.design.forward(theta) if logits is None else logits
-        gradient = self.design.adjoint(self.residual(logits)) + self.precision * theta
+    def at(self, theta: Floats) -> Point:
+        """The point ``theta``."""
+        logits = self.design.forward(theta)
+        return self.known(theta, logits, self.residual(logits))
+
+    def known(self, theta: Floats, logits: Floats, residual: Floats) -> Point:
+        """The point ``theta`` whose logits and residual are known already."""
+        gradient = self.design.adjoint(residual) + self.precision * theta
         return Point(theta, logits, gradient, float(np.linalg.norm(gradient)))
 
     def residual(self, logits: Floats) -> Floats:
         """n mu(z) - p, shape (n,), without cancellation where mu(z) is close to 0 or 1."""
         below = _logistic(-np.abs(logits))  # mu(-|z|), the smaller of mu and 1 - mu
-        above = 1.0 - below
-        rising = logits >= 0
-        failures = self.counts - self.positives
-        return np.where(
-            rising,
-            failures * above - self.positives * below,
-            failures * below - self.positives * above,
+        likely = np.where(logits >= 0, -self.positives, self.counts - self.positives)
+        return np.asarray(
+            likely * below + (likely + np.copysign(self.counts, logits)) * (1.0 - below)
         )
 
     def value(self, theta: Floats, logits: Floats) -> float:

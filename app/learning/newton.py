@@ -1,27 +1,27 @@
 """Directions of descent for Newton's method: -H^-1 g, by two roads.
 
-Small problems factorise the Hessian H once and go on with the old factor for as long as it serves,
-from label to label; what it misses is learnt from the steps themselves (L-BFGS with the factor as
-its first matrix). Large problems never hold a D x D matrix and use conjugate gradients.
+Small problems invert the Hessian H once and go on with that inverse for as long as it serves, from
+label to label: every step taken tells how the gradient really changed, and BFGS works that into the
+inverse for O(D^2). Large problems never hold a D x D matrix and use conjugate gradients.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.linalg import blas, lapack
 
 from app.errors import SnapshotError
 from app.learning.conjugate import conjugate_gradients
 from app.learning.design import Floats
 from app.learning.loss import LogisticLoss, Point
 
-POOR_CONTRACTION = 0.3  # a step that leaves more of the gradient than this asks for a new factor
-REMEMBERED_STEPS = 12
+POOR_CONTRACTION = 0.3  # a step that leaves more of the gradient than this asks for a new inverse
+LUCK = 2  # iterations by which one label differs from another with the same inverse
 FORCING = 0.1  # conjugate gradients solve to this share of the gradient, or closer
 CONJUGATE_LIMIT = 2000
 
@@ -46,87 +46,96 @@ class Directions(Protocol):
         ...
 
 
-class FactorDirections:
-    """Directions from a Cholesky factor that outlives the fit it was made in."""
+class InverseDirections:
+    """Directions from an inverse Hessian that outlives the fit it was made in."""
 
-    def __init__(self, factor: Floats | None = None) -> None:
-        self.factor = factor  # (D, D), lower triangle
+    def __init__(self) -> None:
+        self._inverse: Floats | None = None  # (D, D), of which the lower triangle is kept
         self._loss: LogisticLoss | None = None
-        self._steps: deque[tuple[Floats, Floats, float]] = deque(maxlen=REMEMBERED_STEPS)
         self._fresh = False
         self._least = 0
-        self._excess = 0.0
+        self._excess = 0
 
     def begin(self, loss: LogisticLoss) -> None:
-        """Keep the factor if it has the right size and has not cost more than a new one."""
+        """Keep the inverse if it has the right size and has not cost more than a new one."""
         worn = self._excess > loss.design.gram_cost
-        if self.factor is not None and (worn or len(self.factor) != loss.design.size):
-            self.factor = None
+        if self._inverse is not None and (worn or len(self._inverse) != loss.design.size):
+            self._inverse = None
         self._loss = loss
         self._fresh = False
-        self._steps.clear()
 
     def direction(self, point: Point) -> Floats:
-        """-H^-1 g by the two loops of L-BFGS around a solve with the factor."""
-        if self.factor is None:
+        """-H^-1 g with the inverse at hand."""
+        if self._inverse is None:
             self._rebuild(point)
-        vector = point.gradient.copy()
-        shares = []
-        for step, change, curvature in reversed(self._steps):
-            share = float(step @ vector) / curvature
-            vector -= share * change
-            shares.append(share)
-        vector = linalg.cho_solve((self.factor, True), vector, check_finite=False)
-        for (step, change, curvature), share in zip(self._steps, reversed(shares), strict=True):
-            vector += (share - float(change @ vector) / curvature) * step
-        return np.asarray(-vector)
+        direction = self._times(-point.gradient)
+        if float(direction @ point.gradient) < 0.0:
+            return direction
+        # Rounding has cost the inverse its definiteness, so the scale of each coordinate must do.
+        assert self._loss is not None
+        self._inverse = None
+        weights = self._loss.row_weights(point.logits)
+        diagonal = self._loss.design.gram_diagonal(weights) + self._loss.precision
+        return np.asarray(-point.gradient / diagonal)
 
     def learn(self, before: Point, after: Point) -> None:
-        """Remember the step, or forget the factor when the gradient hardly shrank."""
+        """Make the inverse agree with the step taken, or forget it when it served badly.
+
+        With s the step, y the change of the gradient, B the inverse and r = 1 / s.y, BFGS is
+        B + s u' + u s' with u = r (1 + r y'By) s / 2 - r By.
+        """
         if after.gradient_norm > POOR_CONTRACTION * before.gradient_norm:
-            self.factor = None
-            self._steps.clear()
+            self._inverse = None
+        if self._inverse is None:
             return
         step, change = after.theta - before.theta, after.gradient - before.gradient
         curvature = float(step @ change)
-        if curvature > 0.0:  # strictly convex: only rounding can say otherwise
-            self._steps.append((step, change, curvature))
+        if curvature <= 0.0:  # strictly convex: only rounding can say so
+            return
+        image = self._times(change)
+        share = 0.5 * (1.0 + float(change @ image) / curvature) / curvature
+        update = share * step - image / curvature
+        self._inverse = blas.dsyr2(1.0, step, update, a=self._inverse, lower=1, overwrite_a=1)
 
     def end(self, iterations: int) -> None:
-        """Add up the iterations that an old factor cost beyond what it needed when new."""
+        """Add up the iterations that an old inverse cost beyond what it needed when new."""
         if self._fresh:
-            self._least, self._excess = 0, 0.0
+            self._least, self._excess = 0, 0
         elif self._least == 0:
             self._least = iterations
         else:
             self._least = min(self._least, iterations)
-            self._excess += iterations - self._least
+            self._excess += max(0, iterations - self._least - LUCK)
         self._loss = None
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The factor and its age, as plain arrays that ``from_arrays`` takes."""
-        if self.factor is None:
+        """The inverse and its age, as plain arrays that ``from_arrays`` takes."""
+        if self._inverse is None:
             return {}
-        age = np.array([self._least, self._excess], dtype=np.float64)
-        return {"factor": self.factor.copy(), "factor_age": age}
+        age = np.array([self._least, self._excess], dtype=np.int64)
+        return {"inverse": np.tril(self._inverse), "inverse_age": age}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> FactorDirections:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> InverseDirections:
         """The directions whose ``arrays`` these are."""
-        if "factor" not in arrays:
-            return cls()
-        factor, age = arrays["factor"], arrays.get("factor_age", np.zeros(0))
-        square = factor.ndim == 2 and factor.shape[0] == factor.shape[1]
-        if not square or age.shape != (2,) or not np.isfinite(factor).all():
-            raise SnapshotError("estimate: expected a square factor and its age")
-        restored = cls(np.array(factor, dtype=np.float64, order="F"))
-        restored._least, restored._excess = int(age[0]), float(age[1])
+        restored = cls()
+        if "inverse" not in arrays:
+            return restored
+        inverse, age = arrays["inverse"], arrays.get("inverse_age", np.zeros(0))
+        square = inverse.ndim == 2 and inverse.shape[0] == inverse.shape[1]
+        if not square or age.shape != (2,) or not np.isfinite(inverse).all():
+            raise SnapshotError("estimate: expected a square inverse and its age")
+        restored._inverse = np.array(inverse, dtype=np.float64, order="F")
+        restored._least, restored._excess = int(age[0]), int(age[1])
         return restored
+
+    def _times(self, vector: Floats) -> Floats:
+        return np.asarray(blas.dsymv(1.0, self._inverse, vector, lower=1))
 
     def _rebuild(self, point: Point) -> None:
         assert self._loss is not None
-        self.factor = lower_factor(self._loss.hessian(point.logits))
-        self._steps.clear()
+        factor = lower_factor(self._loss.hessian(point.logits))
+        self._inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
         self._fresh = True
 
 
