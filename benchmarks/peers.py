@@ -153,7 +153,7 @@ def run_learner(kind: str, learner: Learner, task: Task, episodes: int, seed: in
     states, actions = (np.zeros(task.horizon, dtype=np.int64) for _ in range(2))
     success = np.zeros(episodes)
     checkpoints = spread(episodes)
-    values = []
+    values: list[float] = []
     for episode in range(episodes):
         epsilon = learner.epsilon(episode)
         length, chance = kernels.play(world, learner.table, epsilon, seed, episode, states, actions)

@@ -59,18 +59,21 @@ def _closed(cumulative: Floats, ends: Integers) -> Floats:
 
 
 @njit(cache=True)
+def _mix(value: np.uint64) -> np.uint64:
+    bits = value + np.uint64(0x9E3779B97F4A7C15)
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@njit(cache=True)
 def random_unit(seed: int, episode: int, draw: int) -> float:
-    """The number in [0, 1) of a place: SplitMix64's finaliser, applied along the address.
+    """The number in [0, 1) of an address: ``randomness.uniform``, for compiled loops.
 
     Addressed numbers make every policy meet the same luck: comparing two of them is then far
     less noisy, and no array of random numbers has to be drawn first.
     """
-    bits = np.uint64(seed)
-    for part in (episode, draw):
-        bits = (bits ^ np.uint64(part)) + np.uint64(0x9E3779B97F4A7C15)
-        bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        bits = bits ^ (bits >> np.uint64(31))
+    bits = _mix(_mix(_mix(np.uint64(seed)) ^ np.uint64(episode)) ^ np.uint64(draw))
     return float(bits >> np.uint64(11)) * 2.0**-53
 
 

@@ -9,6 +9,7 @@ from scipy import stats
 from app.errors import InvalidValue
 from app.learning.planning.fast import plan_fast
 from app.learning.planning.problem import PlanningProblem, TransitionModel
+from app.learning.randomness import uniform
 from app.simulation.environment import Environment, evaluate
 from app.simulation.rollouts import rollouts
 from app.simulation.tables import random_unit
@@ -207,6 +208,14 @@ class TestEvaluate:
 
 
 class TestRandomUnit:
+    def test_it_is_the_addressed_uniform(self):
+        places = np.random.default_rng(0).integers(2**40, size=(200, 3)).tolist()
+        assert [random_unit(*p) for p in places] == [uniform(*p) for p in places]
+
+    def test_seeds_do_not_share_their_episodes(self):
+        first, second = ({random_unit(s, e, 0) for e in range(256)} for s in (0, 1))
+        assert not first & second
+
     def test_uniform_along_each_part_of_the_address(self):
         # Three Kolmogorov-Smirnov tests; each rejects a right generator once in a million.
         for place in (lambda i: (i, 0, 0), lambda i: (0, i, 0), lambda i: (0, 0, i)):
