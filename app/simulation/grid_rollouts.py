@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from app.learning.planning.grid_policy import GridPolicy
-from app.learning.planning.kernels import shift
+from app.learning.planning.rows import shift
 from app.simulation.tables import Tables, pick, random_unit, tables
 from app.simulation.tasks.base import Task
 

@@ -3,13 +3,13 @@
 Maximises E[mu(offset + sum_h w_h) + sum_h b_h] over history-dependent policies. The accumulated
 logit lives on a grid of width delta, held within +-saturation; tables are linear between points.
 
-Upper bound: the sweep keeps a piecewise-linear supersolution (`kernels.improve`). Lower bound: the
+Upper bound: the sweep keeps a piecewise-linear supersolution (`rows.improve`). Lower bound: the
 controller tracks the logit by stochastic rounding; with G its final grid logit, expanding mu at G,
 
     J >= E[mu(G)] - sum_h E[theta (1-theta) delta (M(up) - M(down))]
                   - CURVATURE / 2 sum_h E[theta (1-theta)] delta^2,    M = E[mu'(G) | point],
 
-which one linear sweep under the controller computes (`kernels.evaluate`). Where saturation holds
+which one linear sweep under the controller computes (`sweeps.evaluate`). Where saturation holds
 the index at the top it only understates the logit, and mu grows; an index held at the bottom
 counts as a failure.
 """
@@ -18,23 +18,29 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import BudgetExceeded, InvalidValue
-from app.learning.planning import dense, kernels
+from app.learning.planning import dense, sweeps
+from app.learning.planning.grid import bonus_bounds, make_grid, pack
 from app.learning.planning.grid_policy import GridPolicy
-from app.learning.planning.kernels import CURVATURE, Grid, Model
-from app.learning.planning.problem import Floats, Plan, PlanBudget, PlanningProblem
+from app.learning.planning.problem import (
+    Floats,
+    Plan,
+    PlanBudget,
+    PlanningProblem,
+    TransitionModel,
+)
+from app.learning.planning.rows import CURVATURE
 
 SATURATION = 12.0  # mu(-12) = 6e-6: logits past this rarely matter; widened where they do
 ROUNDING = 1e-9  # what floating point may cost a bound
 MAX_REFINEMENTS = 12
 MAX_ACTIONS = 65535
-_LOWER = "lower the horizon, the number of states or actions, or raise epsilon"
 
 
 def plan_fast(
@@ -52,20 +58,20 @@ def plan_fast(
     if problem.actions > MAX_ACTIONS:
         raise InvalidValue("actions", f"at most {MAX_ACTIONS}")
     began = time.perf_counter()
-    search = _Search(problem, budget or PlanBudget())
+    budget = budget or PlanBudget()
     delta, saturation = first_width(epsilon, problem.horizon), SATURATION
-    plan = search.plan(delta, saturation, certify, began)
+    plan = _plan_on(problem, delta, saturation, certify, budget)
     for _ in range(MAX_REFINEMENTS if certify else 0):
         if plan.gap <= epsilon:
             break
         delta *= min(max(0.8 * math.sqrt(epsilon / plan.gap), 0.25), 0.5)
         saturation *= 1.5
         try:
-            finer = search.plan(delta, saturation, certify, began)
+            finer = _plan_on(problem, delta, saturation, certify, budget)
         except BudgetExceeded:
             break
         plan = _tightest(plan, finer)
-    return plan
+    return replace(plan, seconds=time.perf_counter() - began)
 
 
 def first_width(epsilon: float, horizon: int) -> float:
@@ -74,114 +80,65 @@ def first_width(epsilon: float, horizon: int) -> float:
 
 
 def _tightest(plan: Plan, finer: Plan) -> Plan:
-    """The finer plan with the better upper bound of the two (both hold)."""
-    upper = min(plan.upper, finer.upper)
+    """The plan with the better lower bound, and the better upper bound of the two: both hold."""
     best = finer if finer.lower >= plan.lower else plan
-    fields = {**best.__dict__, "upper": upper, "seconds": finer.seconds}
-    return Plan(**fields)
+    return replace(best, upper=min(plan.upper, finer.upper))
 
 
-@dataclass(frozen=True)
-class _Search:
-    """One problem, planned on finer and finer grids."""
-
-    problem: PlanningProblem
-    budget: PlanBudget
-
-    def plan(self, delta: float, saturation: float, certify: bool, began: float) -> Plan:
-        model = pack(self.problem)
-        grid, cells, size = make_grid(model, delta, saturation, self.budget)
-        S = self.problem.states
-        rows, span = grid.low.shape[1], int((grid.top - grid.base).max()) + 1
-        kind = np.uint8 if self.problem.actions <= 256 else np.uint16
-        actions: NDArray[np.unsignedinteger[Any]] = np.zeros(cells, dtype=kind)
-        H = self.problem.horizon
-        most, least = np.zeros((H + 1, rows)), np.zeros((H + 1, rows))
-        kernels.bonus_bounds(model, most, least)
-        matrix = dense.matrix(model) if dense.worthwhile(model) else None
-        tables = np.empty((2, rows, span))
-        if matrix is None:
-            kernels.sweep(model, grid, certify, most, actions, tables)
-        else:
-            dense.sweep(matrix, model, grid, certify, most, actions, tables)
-        value = _at_start(model, grid, tables[0])
-        ceiling = 1.0 + float(most[0, :S] @ model.start)
-        floor = float(least[0, :S] @ model.start)
-        upper, lower = ceiling, floor
+def _plan_on(
+    problem: PlanningProblem, delta: float, saturation: float, certify: bool, budget: PlanBudget
+) -> Plan:
+    """Plan on one grid."""
+    began = time.perf_counter()
+    model = pack(problem)
+    grid = make_grid(model, delta, saturation, budget)
+    kind = np.uint8 if problem.actions <= 256 else np.uint16
+    actions: NDArray[np.unsignedinteger[Any]] = np.zeros(grid.cells, dtype=kind)
+    S, rows = problem.states, grid.low.shape[1]
+    most, least = np.zeros((2, problem.horizon + 1, rows))
+    tables = np.empty((2, rows * grid.span))
+    laws = np.empty((2, 3, rows * grid.span)) if certify else np.empty(0)
+    if dense.worthwhile(model):
+        full = dense.matrix(model)
+        dense.bonus_bounds(full, model, most, least)
+        dense.sweep(full, model, grid, certify, most, actions, tables)
         if certify:
-            upper = min(value + ROUNDING, ceiling)
-            laws = np.empty((2, 3, rows, span))
-            if matrix is None:
-                kernels.evaluate(model, grid, least, actions, laws)
-            else:
-                dense.evaluate(matrix, model, grid, least, actions, laws)
-            value = _at_start(model, grid, laws[0, 0])
-            lower = value - _at_start(model, grid, laws[0, 2]) - ROUNDING
-            lower = max(min(lower, upper), floor)
-            value = min(max(value, lower), upper)
-        policy = GridPolicy(
-            delta=delta,
-            clip=(grid.clip_low, grid.clip_high),
-            low=grid.low[:, :S].astype(np.int32),
-            high=grid.high[:, :S].astype(np.int32),
-            offsets=grid.offsets,
-            actions=actions,
-            weights=self.problem.weights,
-        )
-        seconds = time.perf_counter() - began
-        return Plan("fast", policy, value, upper, lower, cells, size, seconds)
+            dense.evaluate(full, model, grid, least, actions, laws)
+    else:
+        bonus_bounds(model, most, least)
+        sweeps.sweep(model, grid, certify, most, actions, tables)
+        if certify:
+            sweeps.evaluate(model, grid, least, actions, laws)
 
+    def at_start(table: Floats) -> float:
+        # At the first step every row is the one point 0.
+        return float(problem.start @ table[np.arange(S) * grid.span])
 
-def pack(problem: PlanningProblem) -> Model:
-    """The problem as the kernels take it, with only the ended columns that are in use."""
-    S, table = problem.states, problem.transitions
-    used = np.unique(table.columns[table.columns >= S])
-    place = np.arange(2 * S + 1)
-    place[used] = S + np.arange(len(used))
-    return Model(
-        start=problem.start,
-        indptr=table.indptr,
-        columns=place[table.columns],
-        probabilities=table.probabilities,
-        weights=np.ascontiguousarray(problem.weights),
-        bonuses=np.ascontiguousarray(problem.bonuses),
-        ended=np.ascontiguousarray(problem.ended_weights[:, used - S]),
-        offset=float(problem.offset),
-    )
-
-
-def make_grid(
-    model: Model, delta: float, saturation: float, budget: PlanBudget
-) -> tuple[Grid, int, int]:
-    """The windows of every row, the number of points and the bytes that planning will take."""
-    H, S, A = model.weights.shape
-    rows = S + model.ended.shape[1]
-    grid = Grid(
+    upper, lower = 1.0 + float(most[0, :S] @ problem.start), float(least[0, :S] @ problem.start)
+    value = at_start(tables[0])
+    if certify:
+        upper = min(upper, value + ROUNDING)
+        value = at_start(laws[0, 0])
+        lower = max(min(value - at_start(laws[0, 2]) - ROUNDING, upper), lower)
+    policy = GridPolicy(
         delta=delta,
-        clip_low=min(0, math.floor((-saturation - model.offset) / delta)),
-        clip_high=max(0, math.ceil((saturation - model.offset) / delta)),
-        low=np.empty((H, rows), dtype=np.int64),
-        high=np.empty((H, rows), dtype=np.int64),
-        cut=np.zeros((H, rows), dtype=np.bool_),
-        base=np.empty(H, dtype=np.int64),
-        top=np.empty(H, dtype=np.int64),
-        offsets=np.empty((H, S), dtype=np.int64),
+        clip=(grid.clip_low, grid.clip_high),
+        low=grid.low[:, :S].astype(np.int32),
+        high=grid.high[:, :S].astype(np.int32),
+        offsets=grid.offsets,
+        actions=actions,
+        weights=problem.weights,
     )
-    kernels.find_windows(model, grid)
-    kernels.place_unreachable(grid)
-    sizes = (grid.high - grid.low + 1)[:, :S]
-    cells = int(sizes.sum())
-    span = int((grid.top - grid.base).max()) + 1
-    size = cells * (1 if A <= 256 else 2) + 8 * (8 * rows * span + 5 * H * rows + H * S * A)
-    if cells > budget.cells:
-        raise BudgetExceeded("plan: grid points", cells, budget.cells, _LOWER)
-    if size > budget.bytes:
-        raise BudgetExceeded("plan: bytes", size, budget.bytes, _LOWER)
-    grid.offsets.ravel()[:] = np.concatenate([[0], np.cumsum(sizes.ravel())[:-1]])
-    return grid, cells, size
+    seconds = time.perf_counter() - began
+    value = min(max(value, lower), upper)
+    return Plan("fast", policy, value, upper, lower, grid.cells, grid.bytes, seconds)
 
 
-def _at_start(model: Model, grid: Grid, table: Floats) -> float:
-    """The expectation of a first-step table over the first state."""
-    where = np.flatnonzero(model.start)
-    return float(model.start[where] @ table[where, -grid.base[0]])
+def warm_up() -> None:
+    """Compile, or load from the cache, everything that planning runs; a second or so at most."""
+    for followers in (1, 3):
+        matrix = np.zeros((3, 7))
+        matrix[:, :followers] = 1.0 / followers
+        start, weights = np.full(3, 1.0 / 3.0), np.ones((2, 3, 1))
+        model = TransitionModel.from_dense(matrix, 3, 1)
+        plan_fast(PlanningProblem(start, model, weights, 0.0 * weights, np.zeros((3, 4))))

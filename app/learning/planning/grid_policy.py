@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.learning.planning.kernels import shift
+from app.learning.planning.rows import shift
 
 _shift = shift.py_func  # the same arithmetic, without the cost of entering compiled code
 
