@@ -105,6 +105,7 @@ def numpy_sweep(problem: PlanningProblem, delta: float) -> Callable[[], Floats]:
     H, S, A = problem.weights.shape
 
     def run() -> Floats:
+        table: Floats
         points = np.arange(grid.low[H - 1, -1], grid.high[H - 1, -1] + 1) * delta
         logits = points[None, None, :] + problem.weights[H - 1][:, :, None]
         table = (expit(logits) + problem.bonuses[H - 1][:, :, None]).max(axis=1)

@@ -6,7 +6,16 @@ import numpy as np
 
 from app.learning.planning.grid import Grid, Model
 from app.learning.planning.problem import Floats
-from app.learning.planning.rows import Array, add_clamped, follow, improve, jit, run_end, shift
+from app.learning.planning.rows import (
+    Array,
+    add_clamped,
+    choose,
+    cover_knots,
+    follow,
+    jit,
+    run_end,
+    shift,
+)
 from app.learning.planning.sweeps import close_table, ended_law, final_law, final_step
 
 DENSITY = 0.25  # of non-zeros, from which a matrix product is faster than sparse rows
@@ -25,8 +34,8 @@ def matrix(model: Model) -> Floats:
     width = S + model.ended.shape[1]
     counts = np.diff(model.indptr)
     flat = np.repeat(np.arange(rows), counts) * width + model.columns
-    full = np.bincount(flat, weights=model.probabilities, minlength=rows * width)
-    full = full.reshape(rows, width)
+    full: Floats = np.zeros((rows, width))
+    full.ravel()[:] = np.bincount(flat, weights=model.probabilities, minlength=rows * width)
     full[counts == 0, :S] = 1.0 / S
     return full
 
@@ -54,7 +63,7 @@ def _extend(grid: Grid, h: int, table: Array, below: Array) -> None:
 
 @jit
 def _improve_step(
-    model: Model, grid: Grid, h: int, products: Array, certify: bool, table: Array, actions: Array
+    model: Model, grid: Grid, h: int, products: Array, table: Array, actions: Array
 ) -> None:
     """Best actions of step h from the expected rows of step h + 1, shape (S*A, count)."""
     _, S, A = model.weights.shape
@@ -75,28 +84,27 @@ def _improve_step(
                 1.0, flat[start], flat[start + top - base],
             )  # fmt: skip
         at, place = s * span + first - grid.low[h, -1], grid.offsets[h, s]
-        improve(
-            reads, stride, thetas, model.bonuses[h, s], certify, table, at, count, choices, excess
-        )
+        bonuses = model.bonuses[h, s]
+        choose(reads, stride, thetas, bonuses, table, at, count, choices)
+        cover_knots(reads, stride, thetas, bonuses, table, at, count, excess)
         for j in range(count):
             actions[place + j] = int(choices[j])
 
 
 def sweep(
-    full: Floats, model: Model, grid: Grid, certify: bool, most: Array, actions: Array,
-    tables: Floats,
+    full: Floats, model: Model, grid: Grid, most: Array, actions: Array, tables: Floats
 ) -> None:  # fmt: skip
     """The same as `sweeps.sweep`."""
     H, width = len(model.weights), full.shape[1]
     below = np.empty(width + 1)
-    final_step(model, grid, certify, tables[(H - 1) % 2], actions)
+    final_step(model, grid, tables[(H - 1) % 2], actions)
     for h in range(H - 2, -1, -1):
         ahead = tables[(h + 1) % 2]
-        close_table(model, grid, h + 1, certify, most, ahead, below)
+        close_table(model, grid, h + 1, most, ahead, below)
         _extend(grid, h + 1, ahead, below)
         count = int(grid.high[h + 1, -1] - grid.low[h + 1, -1]) + 1
         products = full @ ahead.reshape(width + 1, -1)[:width, :count]
-        _improve_step(model, grid, h, products, certify, tables[h % 2], actions)
+        _improve_step(model, grid, h, products, tables[h % 2], actions)
 
 
 @jit

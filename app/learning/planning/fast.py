@@ -3,7 +3,7 @@
 Maximises E[mu(offset + sum_h w_h) + sum_h b_h] over history-dependent policies. The accumulated
 logit lives on a grid of width delta, held within +-saturation; tables are linear between points.
 
-Upper bound: the sweep keeps a piecewise-linear supersolution (`rows.improve`). Lower bound: the
+Upper bound: the sweep keeps a piecewise-linear supersolution (`rows.cover_knots`). Lower bound: the
 controller tracks the logit by stochastic rounding; with G its final grid logit, expanding mu at G,
 
     J >= E[mu(G)] - sum_h E[theta (1-theta) delta (M(up) - M(down))]
@@ -51,7 +51,8 @@ def plan_fast(
 ) -> Plan:
     """Plan to a certified gap of at most ``epsilon``, or as near to it as the budget allows.
 
-    Without ``certify`` one sweep on the first grid is all: the bounds are then the trivial ones.
+    Without ``certify`` one sweep on the first grid is all. The policy and the upper bound are the
+    same as the certificate would start from; the lower bound is then the trivial one.
     """
     if not 0.0 < epsilon < 1.0:
         raise InvalidValue("epsilon", "a number between 0 and 1")
@@ -101,12 +102,12 @@ def _plan_on(
     if dense.worthwhile(model):
         full = dense.matrix(model)
         dense.bonus_bounds(full, model, most, least)
-        dense.sweep(full, model, grid, certify, most, actions, tables)
+        dense.sweep(full, model, grid, most, actions, tables)
         if certify:
             dense.evaluate(full, model, grid, least, actions, laws)
     else:
         bonus_bounds(model, most, least)
-        sweeps.sweep(model, grid, certify, most, actions, tables)
+        sweeps.sweep(model, grid, most, actions, tables)
         if certify:
             sweeps.evaluate(model, grid, least, actions, laws)
 
@@ -115,9 +116,8 @@ def _plan_on(
         return float(problem.start @ table[np.arange(S) * grid.span])
 
     upper, lower = 1.0 + float(most[0, :S] @ problem.start), float(least[0, :S] @ problem.start)
-    value = at_start(tables[0])
+    value = upper = min(upper, at_start(tables[0]) + ROUNDING)
     if certify:
-        upper = min(upper, value + ROUNDING)
         value = at_start(laws[0, 0])
         lower = max(min(value - at_start(laws[0, 2]) - ROUNDING, upper), lower)
     policy = GridPolicy(

@@ -145,15 +145,14 @@ def gather(
 
 
 @jit
-def improve(
-    reads: Array, stride: int, thetas: Array, bonuses: Array, certify: bool,
-    table: Array, at: int, count: int, choices: Array, excess: Array,
+def choose(
+    reads: Array, stride: int, thetas: Array, bonuses: Array,
+    table: Array, at: int, count: int, choices: Array,
 ) -> None:  # fmt: skip
-    """Best action at neighbouring points of one state, values into table[at..at+count-1].
+    """Best action at neighbouring points of one state: values into table[at..], and who gave them.
 
     ``reads[a * stride + j]`` is the expected next table at the j-th point moved down, the entry
-    after it moved up. With ``certify`` both ends of every cell are raised by the largest amount by
-    which an action, linear but for one knot at 1 - theta, exceeds the chord of the maximum.
+    after it moved up.
     """
     A = len(thetas)
     o, one = uint64(at), uint64(1)
@@ -173,8 +172,22 @@ def improve(
             better = best > table[o + j]
             table[o + j] = best if better else table[o + j]
             choices[j] = name if better else choices[j]
-    if not certify or count < 2:
+
+
+@jit
+def cover_knots(
+    reads: Array, stride: int, thetas: Array, bonuses: Array,
+    table: Array, at: int, count: int, excess: Array,
+) -> None:  # fmt: skip
+    """Raise the values that `choose` wrote until their chords lie above every action.
+
+    In each cell an action's value is linear but for one knot at 1 - theta: both ends of the cell
+    rise by the largest amount by which an action at its knot exceeds the chord of the maximum.
+    """
+    if count < 2:
         return
+    A = len(thetas)
+    o, one = uint64(at), uint64(1)
     for j in range(uint64(count + 1)):
         excess[j] = 0.0
     for a in range(0, A, 2):

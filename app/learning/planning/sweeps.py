@@ -10,9 +10,10 @@ from app.learning.planning.rows import (
     CURVATURE,
     Array,
     add_clamped,
+    choose,
+    cover_knots,
     follow,
     gather,
-    improve,
     jit,
     run_end,
     shift,
@@ -21,38 +22,35 @@ from app.learning.planning.rows import (
 
 
 @jit
-def final_step(model: Model, grid: Grid, certify: bool, table: Array, actions: Array) -> None:
-    """The last step, exact at the grid points."""
+def final_step(model: Model, grid: Grid, table: Array, actions: Array) -> None:
+    """The last step: exact at the grid points, then raised by what a chord of mu can lack."""
     H, S, A = model.weights.shape
-    h, span = H - 1, grid.span
+    h, span, stride = H - 1, grid.span, grid.span + 1
     base = grid.low[h, -1]
-    lift = CURVATURE * grid.delta**2 / 8.0 if certify else 0.0
-    reads, thetas = np.empty(A * span), np.zeros(A)
-    choices, excess = np.empty(span), np.empty(span + 1)
+    lift = CURVATURE * grid.delta**2 / 8.0
+    # Nothing moves after the last action: thetas are 0, the entry moved up only has to exist.
+    reads, thetas, choices = np.zeros(A * stride), np.zeros(A), np.empty(span)
     for s in range(S):
         low, count = grid.low[h, s], grid.high[h, s] - grid.low[h, s] + 1
         for a in range(A):
             first = low - grid.clip_low
-            sigmoid_row(reads, a * span, grid.decays, first, count, model.weights[h, s, a])
+            sigmoid_row(reads, a * stride, grid.decays, first, count, model.weights[h, s, a])
         at, place = s * span + low - base, grid.offsets[h, s]
-        improve(reads, span, thetas, model.bonuses[h, s], False, table, at, count, choices, excess)
+        choose(reads, stride, thetas, model.bonuses[h, s], table, at, count, choices)
         for j in range(count):
             table[at + j] += lift
             actions[place + j] = int(choices[j])
 
 
 @jit
-def close_table(
-    model: Model, grid: Grid, h: int, certify: bool, most: Array, table: Array, below: Array
-) -> None:
+def close_table(model: Model, grid: Grid, h: int, most: Array, table: Array, below: Array) -> None:
     """Make the states' values of step h readable: ended rows, cut tops, values below, the mean.
 
-    Ended rows are exact, for nothing is left to decide. In a supersolution the top of a cut row
-    is the most that can come, and below a row's window its lowest value bounds (the value grows
-    with the logit).
+    Ended rows are exact, for nothing is left to decide. The top of a cut row is the most that
+    can come, and below a row's window its lowest value bounds: the value grows with the logit.
     """
     S, E = model.weights.shape[1], model.ended.shape[1]
-    lift = CURVATURE * grid.delta**2 / 8.0 if certify else 0.0
+    lift = CURVATURE * grid.delta**2 / 8.0
     low, high, span = grid.low[h], grid.high[h], grid.span
     base = low[S + E]
     for e in range(E):
@@ -62,7 +60,7 @@ def close_table(
         for j in range(at, at + count):
             table[j] += lift
     for r in range(S + E):
-        if certify and grid.cut[h, r]:
+        if grid.cut[h, r]:
             table[r * span + high[r] - base] = 1.0 + most[h, r]
         below[r] = table[r * span + low[r] - base]
     average(grid, h, S, table, below)
@@ -86,22 +84,20 @@ def average(grid: Grid, h: int, states: int, table: Array, below: Array) -> None
 
 
 @jit
-def sweep(
-    model: Model, grid: Grid, certify: bool, most: Array, actions: Array, tables: Array
-) -> None:
+def sweep(model: Model, grid: Grid, most: Array, actions: Array, tables: Array) -> None:
     """Backward pass: ``actions`` and, in ``tables[0]``, the first step's values.
 
-    With ``certify`` the tables are a supersolution: they bound the optimum from above.
+    The tables are a supersolution: between the points too they bound the optimum from above.
     """
     H, S, A = model.weights.shape
     span, stride = grid.span, grid.span + 1
     indptr, columns, probabilities = model.indptr, model.columns, model.probabilities
     reads, choices = np.empty(A * stride), np.empty(span)
     excess, thetas, below = np.empty(span + 1), np.empty(A), np.empty(grid.low.shape[1])
-    final_step(model, grid, certify, tables[(H - 1) % 2], actions)
+    final_step(model, grid, tables[(H - 1) % 2], actions)
     for h in range(H - 2, -1, -1):
         ahead, here = tables[(h + 1) % 2], tables[h % 2]
-        close_table(model, grid, h + 1, certify, most, ahead, below)
+        close_table(model, grid, h + 1, most, ahead, below)
         low, high = grid.low[h + 1], grid.high[h + 1]
         base, own_base = low[-1], grid.low[h, -1]
         for s in range(S):
@@ -114,10 +110,9 @@ def sweep(
                     columns, probabilities, ahead, span, base, low, high, below,
                 )  # fmt: skip
             at, place = s * span + first - own_base, uint64(grid.offsets[h, s])
-            improve(
-                reads, stride, thetas, model.bonuses[h, s], certify,
-                here, at, count, choices, excess,
-            )  # fmt: skip
+            bonuses = model.bonuses[h, s]
+            choose(reads, stride, thetas, bonuses, here, at, count, choices)
+            cover_knots(reads, stride, thetas, bonuses, here, at, count, excess)
             for j in range(uint64(count)):
                 actions[place + j] = int(choices[j])
 
