@@ -1,0 +1,68 @@
+"""The policy of the exact planner: one action for every history that the model allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ASTRAY = -1  # the memory of a history that the model holds impossible
+
+
+@dataclass(frozen=True)
+class HistoryPolicy:
+    """Acts from the whole history, remembered as one integer: the number of its last edge.
+
+    The node i of step h is the i-th history s_1, a_1, ..., s_h; its edge with action a has the
+    number i * A + a. A node is found by its key, edge * S + state, in the sorted ``keys`` of its
+    step (at the first step, the state alone). After a transition that the model holds impossible
+    no action is better than another in the model: then actions are drawn uniformly.
+    """
+
+    actions: int
+    states: int
+    levels: NDArray[np.int64]  # (H + 1,): where the nodes of a step begin
+    keys: NDArray[np.int64]  # (nodes,)
+    choices: NDArray[np.int64]  # (nodes,)
+
+    def act(
+        self, step: int, state: int, memory: tuple[int, ...], uniform: float
+    ) -> tuple[int, tuple[int, ...]]:
+        """The action at ``step`` in ``state``, and the edge that it takes."""
+        ways = self.branches(step, state, memory)
+        _, action, after = ways[int(uniform * len(ways))]
+        return action, after
+
+    def branches(
+        self, step: int, state: int, memory: tuple[int, ...]
+    ) -> list[tuple[float, int, tuple[int, ...]]]:
+        """Every (probability, action, memory) that ``act`` can give, all equally likely."""
+        node = self._node(step, state, memory[0] if memory else 0)
+        if node == _ASTRAY:
+            return [(1.0 / self.actions, a, (_ASTRAY,)) for a in range(self.actions)]
+        action = int(self.choices[self.levels[step] + node])
+        return [(1.0, action, (node * self.actions + action,))]
+
+    def _node(self, step: int, state: int, edge: int) -> int:
+        keys = self.keys[self.levels[step] : self.levels[step + 1]]
+        key = edge * self.states + state
+        node = int(np.searchsorted(keys, key))
+        found = edge != _ASTRAY and node < len(keys) and keys[node] == key
+        return node if found else _ASTRAY
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything the policy knows, as plain arrays."""
+        return {
+            "sizes": np.array([self.actions, self.states]),
+            "levels": self.levels,
+            "keys": self.keys,
+            "choices": self.choices,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> HistoryPolicy:
+        """The policy that ``arrays`` came from."""
+        actions, states = (int(size) for size in arrays["sizes"])
+        return cls(actions, states, arrays["levels"], arrays["keys"], arrays["choices"])
