@@ -44,7 +44,10 @@ class Spaces:
 class FeatureMap(Protocol):
     """A sum-decomposable feature map."""
 
-    spaces: Spaces
+    @property
+    def spaces(self) -> Spaces:
+        """What it is a map of."""
+        ...
 
     @property
     def dimension(self) -> int:

@@ -1,0 +1,114 @@
+"""What every agent kind is: it takes in episodes and labels, and plans policies.
+
+An agent never touches a file, a clock or a network, and all its randomness is addressed by its seed
+and an episode's number: the same specification, episodes and labels give the same policies.
+"""
+
+from __future__ import annotations
+
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Generic, Literal, TypeVar
+
+import numpy as np
+
+from app.agents.experience import Arrays, Experience
+from app.agents.spec import AgentSpec, Strict, parse
+from app.errors import SnapshotError
+from app.learning.planning.problem import Plan, PlanBudget, Policy
+from app.learning.trajectory import Trajectory
+
+SNAPSHOT_FORMAT = 1
+
+Mode = Literal["learn", "exploit"]
+
+
+class Options(Strict):
+    """The options of an agent kind; a subclass per kind fixes ``kind``."""
+
+    kind: str
+
+
+AnyOptions = TypeVar("AnyOptions", bound=Options)
+
+
+class Agent(ABC, Generic[AnyOptions]):
+    """One learning agent. A kind is a subclass with its own options and its own ``plan``."""
+
+    options_type: ClassVar[type[Options]]
+
+    def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
+        self.spec = spec
+        self.budget = budget or PlanBudget()
+        self.options: AnyOptions = parse(self.options_type, spec.algorithm, "algorithm")  # type: ignore[assignment]
+        self.experience = Experience(spec.spaces)
+
+    def finish(self, episode: int, trajectory: Trajectory) -> None:
+        """Learn the transitions of a finished episode; its label may come at any time later."""
+        self.experience.finish(episode, trajectory)
+
+    def abandon(self, trajectory: Trajectory) -> None:
+        """Learn the transitions of an episode that will never be labelled."""
+        self.experience.abandon(trajectory)
+
+    def label(self, episode: int, label: int) -> None:
+        """Learn a label, or replace the one that the episode has."""
+        self.experience.label(episode, label)
+
+    def withdraw(self, episode: int) -> None:
+        """Forget an episode's label as if it had never been given."""
+        self.experience.withdraw(episode)
+
+    @abstractmethod
+    def plan(
+        self,
+        episode: int,
+        mode: Mode = "learn",
+        pending: Sequence[Policy] = (),
+        certify: bool = True,
+    ) -> Plan:
+        """The policy for an episode, from all that is known now.
+
+        ``exploit`` plans for success alone, without bonuses or sampling. ``pending`` are the
+        policies of episodes that run side by side and are not learned from yet. Without
+        ``certify`` the policy is the same unless the certificate would have asked for a finer
+        grid.
+        """
+
+    def patience(self) -> int:
+        """After how many more labels a new plan is worth its time."""
+        return 1
+
+    def snapshot(self) -> bytes:
+        """Everything learned, as a compressed npz file of plain arrays."""
+        buffer = io.BytesIO()
+        own = {f"own.{key}": value for key, value in self._own_arrays().items()}
+        arrays = {"format": np.array(SNAPSHOT_FORMAT)} | self.experience.arrays() | own
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
+        return buffer.getvalue()
+
+    @classmethod
+    def restore(
+        cls, spec: AgentSpec, snapshot: bytes, budget: PlanBudget | None = None
+    ) -> Agent[AnyOptions]:
+        """The agent that ``snapshot`` was taken from."""
+        try:
+            with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
+                arrays = {key: stored[key] for key in stored.files}
+        except (OSError, ValueError, EOFError) as error:
+            raise SnapshotError(f"not a snapshot: {error}") from error
+        found = int(arrays.get("format", np.array(0)))
+        if found != SNAPSHOT_FORMAT:
+            raise SnapshotError(f"snapshot format {found}, this version reads {SNAPSHOT_FORMAT}")
+        agent = cls(spec, budget)
+        agent.experience.load(arrays)
+        agent._load_own({k[4:]: v for k, v in arrays.items() if k.startswith("own.")})
+        return agent
+
+    def _own_arrays(self) -> Arrays:
+        """What a kind keeps beside the experience, if it is not cheap to work out again."""
+        return {}
+
+    def _load_own(self, arrays: Arrays) -> None:
+        """Take over what ``_own_arrays`` gave."""

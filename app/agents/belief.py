@@ -1,0 +1,154 @@
+"""What the labels say about one feature map: the estimate, its spread, and tables to plan with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from app.agents.experience import Arrays, Experience
+from app.learning.features import Blocks, FeatureMap, Floats, OneHot
+from app.learning.labelled import LabelledTrajectories
+from app.learning.logistic import LogisticEstimator, LogisticFit
+from app.learning.posterior import Posterior
+
+
+@dataclass(frozen=True)
+class Prior:
+    """How large weights are before any label.
+
+    ``variances`` has one entry per part of the map: the variance of a weight whose feature is
+    scaled adaptively, which means divided by the largest value seen and then by the root mean
+    square of the part's norm. Without them the paper's scale holds: the whole row divided by a
+    proved bound of its norm, and variance 1 / regularisation for every weight.
+    """
+
+    variances: tuple[float, ...] | None
+    intercept_variance: float | None
+    regularisation: float = 1.0
+
+
+class Belief:
+    """A logistic model of whole trajectories that follows an experience."""
+
+    def __init__(self, features: FeatureMap, prior: Prior) -> None:
+        self.features = features
+        self.prior = prior
+        self.data = LabelledTrajectories(features.dimension)
+        self._estimator = LogisticEstimator()
+        self._seen = 0
+        self._learned: Learned | None = None
+
+    def follow(self, experience: Experience) -> Learned:
+        """Take in the labels that came since the last call, and fit."""
+        fresh = experience.changes[self._seen :]
+        for episode, label, sign in fresh:
+            row = self.features.row(experience.episodes[episode])
+            if sign > 0:
+                self.data.add(row, label)
+            else:
+                self.data.remove(row, label)
+        self._seen += len(fresh)
+        if fresh or self._learned is None:
+            self._learned = self._fit()
+        return self._learned
+
+    def _fit(self) -> Learned:
+        precision = self._precision()
+        variance = self.prior.intercept_variance
+        offset = None if variance is None else 1.0 / variance
+        fit = self._estimator.fit(self.data, precision, offset)
+        return Learned(self, fit, precision, offset)
+
+    def _precision(self) -> Floats:
+        """The prior precision of each raw weight: the scale of a feature moved into its prior."""
+        if self.prior.variances is None:
+            scale = self.features.largest_norm() or 1.0
+            return np.full(self.features.dimension, self.prior.regularisation * scale**2)
+        rows = self.data.design().rows
+        counts, _ = self.data.counts()
+        largest = largest_entries(rows)
+        squares = np.bincount(
+            rows.indices, weights=(rows.data / largest[rows.indices]) ** 2
+            * np.repeat(counts, np.diff(rows.indptr)), minlength=len(largest),
+        )  # fmt: skip
+        sizes = part_sizes(self.features)
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        mean = np.add.reduceat(squares, starts) / max(counts.sum(), 1.0)
+        per_part = np.maximum(mean, 1.0) / np.array(self.prior.variances)
+        return np.asarray(largest**2 * np.repeat(per_part, sizes))
+
+    def arrays(self) -> Arrays:
+        """Where the next fit starts from."""
+        data = {f"data.{key}": value for key, value in self.data.arrays().items()}
+        estimator = {f"estimator.{k}": v for k, v in self._estimator.arrays().items()}
+        return data | estimator | {"seen": np.array(self._seen)}
+
+    def load(self, arrays: Arrays) -> None:
+        """Go on from where ``arrays`` was taken, bit by bit."""
+        self.data = LabelledTrajectories.from_arrays(_under(arrays, "data."))
+        self._estimator.restore(_under(arrays, "estimator."))
+        self._seen = int(arrays["seen"])
+
+
+@dataclass(frozen=True)
+class Learned:
+    """One fit of a belief, with what planners need of it."""
+
+    belief: Belief
+    fit: LogisticFit
+    precision: Floats
+    offset_precision: float | None
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The Gaussian around the estimate."""
+        return Posterior.around(self.fit, self.belief.data, self.precision, self.offset_precision)
+
+    @cached_property
+    def touches(self) -> Floats:
+        """How often labelled episodes touched each feature, shape (d,)."""
+        rows = self.belief.data.design().rows
+        counts, _ = self.belief.data.counts()
+        return np.asarray(abs(rows).T @ counts)
+
+    def visits(self, pairs: Floats) -> Floats:
+        """The smaller of a cell's visits and its features' touches, (H, S, A).
+
+        ``pairs`` are visits of (state, action), (S, A). A pair may be well known while a feature
+        that only a few steps have is not. Features of single steps are left out: there are too
+        many to visit each.
+        """
+        features = self.belief.features
+        visits = np.array(np.broadcast_to(pairs, features.spaces.shape))
+        split = np.split(self.touches, np.cumsum(part_sizes(features))[:-1])
+        for part, touches in zip(parts_of(features), split, strict=True):
+            if isinstance(part, OneHot) and not part.step:
+                chosen = list(part.steps)
+                visits[chosen] = np.minimum(visits[chosen], part.spread(touches)[chosen])
+        return visits
+
+
+def parts_of(features: FeatureMap) -> Sequence[FeatureMap]:
+    """The parts of a map that is made of several, or the map itself."""
+    return features.parts if isinstance(features, Blocks) else (features,)
+
+
+def part_sizes(features: FeatureMap) -> list[int]:
+    """The dimension of each part."""
+    return [part.dimension for part in parts_of(features)]
+
+
+def largest_entries(rows: sparse.csr_array) -> Floats:
+    """The largest absolute value of each column, 1 where there is none."""
+    largest = np.zeros(rows.shape[1])
+    np.maximum.at(largest, rows.indices, np.abs(rows.data))
+    largest[largest == 0.0] = 1.0
+    return largest
+
+
+def _under(arrays: Arrays, prefix: str) -> Arrays:
+    return {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}

@@ -1,0 +1,103 @@
+"""Everything an agent has been told: its episodes and their labels.
+
+The rest of an agent is a function of this and of its specification. A label that is replaced or
+withdrawn leaves no trace: the state is what it would have been without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import InvalidValue, SnapshotError
+from app.learning.features import Spaces
+from app.learning.trajectory import Trajectory
+from app.learning.transitions import TransitionCounts
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Experience:
+    """The finished episodes by number, their labels, and the transitions they showed."""
+
+    def __init__(self, spaces: Spaces) -> None:
+        self.spaces = spaces
+        self.transitions = TransitionCounts(spaces)
+        self.episodes: dict[int, Trajectory] = {}
+        self.labels: dict[int, int] = {}
+        self.changes: list[tuple[int, int, int]] = []  # (episode, label, +1 given or -1 taken)
+
+    def finish(self, episode: int, trajectory: Trajectory) -> None:
+        """An episode is over; its transitions count from now on, its label may come later."""
+        if episode in self.episodes:
+            raise InvalidValue("episode", f"a new number, {episode} is known")
+        self.transitions.add(trajectory)
+        self.episodes[episode] = trajectory
+
+    def abandon(self, trajectory: Trajectory) -> None:
+        """An episode was given up: its transitions count, and no label will come."""
+        self.transitions.add(trajectory)
+
+    def label(self, episode: int, label: int) -> None:
+        """Give a finished episode its label, or replace the one it has."""
+        if episode not in self.episodes:
+            raise InvalidValue("episode", f"a finished episode, {episode} is not one")
+        if isinstance(label, float) or label not in (0, 1):
+            raise InvalidValue("label", "0 or 1")
+        if self.labels.get(episode) == int(label):
+            return
+        self.withdraw(episode)
+        self.labels[episode] = int(label)
+        self.changes.append((episode, int(label), 1))
+
+    def withdraw(self, episode: int) -> None:
+        """Take an episode's label back, if it has one."""
+        if episode in self.labels:
+            self.changes.append((episode, self.labels.pop(episode), -1))
+
+    @property
+    def positives(self) -> int:
+        """How many labels are good."""
+        return sum(self.labels.values())
+
+    def arrays(self) -> Arrays:
+        """Everything as plain arrays."""
+        numbers = list(self.episodes)
+        played = [self.episodes[number] for number in numbers]
+        none: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+        counts = {f"transitions.{key}": value for key, value in self.transitions.arrays().items()}
+        return counts | {
+            "episodes": np.array(numbers, dtype=np.int64),
+            "lengths": np.array([len(one) for one in played], dtype=np.int64),
+            "finals": np.array([one.final for one in played], dtype=np.int64),
+            "ended": np.array([one.ended for one in played], dtype=np.bool_),
+            "states": np.concatenate(none + [one.states for one in played]).astype(np.int32),
+            "actions": np.concatenate(none + [one.actions for one in played]).astype(np.int32),
+            "changes": np.array(self.changes, dtype=np.int64).reshape(-1, 3),
+        }
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what ``arrays`` gave; this experience must still be empty."""
+        try:
+            prefix = "transitions."
+            counts = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+            self.transitions.load(counts)
+            cuts = np.cumsum(arrays["lengths"])[:-1]
+            states = np.split(arrays["states"].astype(np.int64), cuts)
+            actions = np.split(arrays["actions"].astype(np.int64), cuts)
+            ends = zip(arrays["finals"].tolist(), arrays["ended"].tolist(), strict=True)
+            for number, s, a, end in zip(
+                arrays["episodes"].tolist(), states, actions, ends, strict=False
+            ):
+                self.episodes[number] = Trajectory(s, a, *end)
+            for episode, label, sign in arrays["changes"].tolist():
+                if sign > 0:
+                    self.labels[episode] = label
+                else:
+                    del self.labels[episode]
+                self.changes.append((episode, label, sign))
+        except (KeyError, ValueError, TypeError, InvalidValue) as error:
+            raise SnapshotError(f"experience: {error!r}") from error

@@ -1,0 +1,120 @@
+"""What a client asks for: spaces, features, algorithm and seed, as the HTTP API spells them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from app.errors import InvalidValue
+from app.learning.features import FeatureMap, Floats, OneHot, Spaces, Table
+
+Part = Literal["step", "state", "action"]
+Parsed = TypeVar("Parsed", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """A part of a request: nothing unknown, nothing infinite, nothing changed later."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class LastSteps(Strict):
+    """The last ``last`` steps of the horizon."""
+
+    last: int = Field(ge=1)
+
+
+class OneHotFeatures(Strict):
+    """How often each combination of the chosen parts occurred at the chosen steps."""
+
+    kind: Literal["one_hot"] = "one_hot"
+    over: tuple[Part, ...] = Field(min_length=1)
+    steps: Literal["all", "last"] | LastSteps | tuple[int, ...] = "all"
+
+    def build(self, spaces: Spaces) -> FeatureMap:
+        """The map over these spaces."""
+        parts = set(self.over)
+        return OneHot(
+            spaces, "step" in parts, "state" in parts, "action" in parts, self._chosen(spaces)
+        )
+
+    def _chosen(self, spaces: Spaces) -> tuple[int, ...]:
+        H = spaces.horizon
+        if self.steps == "all":
+            return tuple(range(H))
+        if self.steps == "last":
+            return (H - 1,)
+        if isinstance(self.steps, LastSteps):
+            if self.steps.last > H:
+                raise InvalidValue("features.steps.last", f"at most the horizon, {H}")
+            return tuple(range(H - self.steps.last, H))
+        return tuple(sorted(self.steps))
+
+
+class TableFeatures(Strict):
+    """The client's own features, nested lists of shape (S, A, d) or (H, S, A, d)."""
+
+    kind: Literal["table"] = "table"
+    values: list[Any]
+
+    def build(self, spaces: Spaces) -> FeatureMap:
+        """The map over these spaces."""
+        try:
+            values = np.array(self.values, dtype=np.float64)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise InvalidValue("features.values", "nested lists of numbers, none ragged") from error
+        if values.ndim < 3:
+            raise InvalidValue("features.values", "shape (S, A, d) or (H, S, A, d)")
+        return Table(spaces, values)
+
+
+class AutoFeatures(Strict):
+    """Several maps compete and the data choose, for users who do not know what matters."""
+
+    kind: Literal["auto"] = "auto"
+
+
+Features = Annotated[OneHotFeatures | TableFeatures | AutoFeatures, Field(discriminator="kind")]
+
+
+class AgentSpec(Strict):
+    """Everything that fixes an agent: with the same episodes and labels it acts the same."""
+
+    states: int = Field(ge=1)
+    actions: int = Field(ge=1)
+    horizon: int = Field(ge=1)
+    features: Features | None = None
+    algorithm: dict[str, Any] = {"kind": "thompson"}
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    initial_states: tuple[float, ...] | None = None  # a distribution over the states
+
+    @property
+    def spaces(self) -> Spaces:
+        """The spaces as the mathematics takes them."""
+        return Spaces(self.states, self.actions, self.horizon)
+
+    def start(self) -> Floats | None:
+        """The distribution of the first state, when the client knows it."""
+        if self.initial_states is None:
+            return None
+        start = np.array(self.initial_states)
+        if start.shape != (self.states,) or (start < 0).any() or abs(start.sum() - 1.0) > 1e-9:
+            raise InvalidValue("initial_states", f"{self.states} probabilities that sum to one")
+        return start
+
+
+def parse(model: type[Parsed], data: object, field: str = "") -> Parsed:
+    """Validate ``data`` as ``model``; the first thing wrong is an InvalidValue with its field."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise _invalid(error.errors()[0], field) from error
+
+
+def _invalid(problem: ErrorDetails, field: str) -> InvalidValue:
+    place = ".".join(str(part) for part in problem["loc"])
+    path = ".".join(part for part in (field, place) if part)
+    return InvalidValue(path or "value", problem["msg"][:1].lower() + problem["msg"][1:])

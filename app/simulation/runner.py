@@ -1,0 +1,144 @@
+"""One agent against one task: episodes, labels, and how good the agent has become."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from app.agents import Agent, make_agent
+from app.agents.spec import AgentSpec, parse
+from app.learning.planning.problem import Policy
+from app.learning.randomness import generator, uniform
+from app.learning.trajectory import Trajectory
+from app.simulation.environment import Environment, evaluate
+from app.simulation.tasks import load_task
+from app.simulation.tasks.base import Task
+
+GOOD_ENOUGH = 0.9  # of the optimum
+_WORLD, _FLIPS = 101, 102  # addresses of the generators
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How an agent is run: what it is, and what makes its life hard."""
+
+    task: str
+    episodes: int
+    algorithm: dict[str, Any] = field(default_factory=lambda: {"kind": "thompson"})
+    features: dict[str, Any] | None = None  # None: those that suit the task
+    parallel: int = 1  # episodes that run side by side
+    delay: int = 0  # labels come this many episodes late
+    flips: float = 0.0  # share of labels that are wrong
+    rollouts: int = 1000  # to evaluate the exploit policy; 0: do not evaluate
+
+
+@dataclass(frozen=True)
+class Run:
+    """What happened with one seed."""
+
+    seed: int
+    successes: list[float]  # P(good | what was played) of each episode
+    regret: float  # the sum of what they lack to the optimum
+    reached: int | None  # episodes until the exploit policy was good enough
+    exploit: list[tuple[int, float]]  # (episodes, true value of the exploit policy)
+
+
+def run(setting: Setting, seed: int, progress: Callable[[int], None] = lambda _: None) -> Run:
+    """Play all episodes of a setting with one seed."""
+    task = load_task(setting.task)
+    features = task.features if setting.features is None else setting.features
+    spec = parse(
+        AgentSpec,
+        {
+            "states": task.states,
+            "actions": task.actions,
+            "horizon": task.horizon,
+            "features": features,
+            "algorithm": setting.algorithm,
+            "seed": seed,
+        },
+    )
+    return _Game(task, make_agent(spec), setting, seed).play(progress)
+
+
+class _Game:
+    """The loop of episodes, with labels that may be late or wrong."""
+
+    def __init__(self, task: Task, agent: Agent[Any], setting: Setting, seed: int) -> None:
+        self.task, self.agent, self.setting, self.seed = task, agent, setting, seed
+        self.environment = Environment(task)
+        self.world, self.flips = generator(seed, _WORLD), generator(seed, _FLIPS)
+        self.unlabelled: deque[tuple[int, int]] = deque()
+        self.policy: Policy | None = None
+        self.planned_at = 0
+        self.reached: int | None = None
+        self.exploit: list[tuple[int, float]] = []
+        self.next_look = 0
+
+    def play(self, progress: Callable[[int], None]) -> Run:
+        optimum = self.task.optimum()
+        successes: list[float] = []
+        while len(successes) < self.setting.episodes:
+            width = min(self.setting.parallel, self.setting.episodes - len(successes))
+            numbers = range(len(successes), len(successes) + width)
+            successes += self._side_by_side(numbers) if width > 1 else [self._one(numbers[0])]
+            self._deliver(keep=self.setting.delay)
+            self._look(len(successes), optimum)
+            progress(width)
+        regret = float(sum(optimum - success for success in successes))
+        return Run(self.seed, successes, regret, self.reached, self.exploit)
+
+    def _one(self, number: int) -> float:
+        """One episode, on the last plan unless a new one is due."""
+        labels = len(self.agent.experience.labels)
+        if self.policy is None or labels - self.planned_at >= self.agent.patience():
+            self.policy = self.agent.plan(number, certify=False).policy
+            self.planned_at = labels
+        return self._episode(number, self.policy)
+
+    def _side_by_side(self, numbers: range) -> list[float]:
+        """Episodes that start before any of them is learned from, each with its own plan."""
+        policies: list[Policy] = []
+        for number in numbers:
+            policies.append(self.agent.plan(number, pending=policies, certify=False).policy)
+        return [self._episode(*pair) for pair in zip(numbers, policies, strict=True)]
+
+    def _episode(self, number: int, policy: Policy) -> float:
+        environment = self.environment
+        state = environment.reset(self.world)
+        states: list[int] = []
+        actions: list[int] = []
+        memory: tuple[int, ...] = ()
+        while not environment.done:
+            luck = uniform(self.seed, number, environment.steps)
+            action, memory = policy.act(environment.steps, state, memory, luck)
+            states.append(state)
+            actions.append(action)
+            state, _ = environment.step(action)
+        ended = environment.ended
+        self.agent.finish(
+            number, Trajectory(np.array(states), np.array(actions), environment.state, ended)
+        )
+        label = environment.label()
+        wrong = self.flips.random() < self.setting.flips
+        self.unlabelled.append((number, 1 - label if wrong else label))
+        return environment.success_probability
+
+    def _deliver(self, keep: int) -> None:
+        while len(self.unlabelled) > keep:
+            self.agent.label(*self.unlabelled.popleft())
+
+    def _look(self, episodes: int, optimum: float) -> None:
+        """Evaluate the exploit policy, often early and until it is good enough."""
+        if self.reached is not None or not self.setting.rollouts or episodes < self.next_look:
+            return
+        self.next_look = episodes + max(1, episodes // 40)
+        policy = self.agent.plan(episodes, "exploit", certify=False).policy
+        value = evaluate(self.task, policy, self.setting.rollouts, self.seed)
+        self.exploit.append((episodes, value))
+        if value >= GOOD_ENOUGH * optimum:
+            self.reached = episodes
