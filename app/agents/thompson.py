@@ -13,18 +13,17 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from app.agents.base import Agent, Mode, Options
-from app.agents.belief import Belief, Learned, Prior
-from app.agents.experience import Arrays
+from app.agents.base import Mode, Options
+from app.agents.belief import Belief, Prior
+from app.agents.model_based import ModelBased
 from app.agents.spec import AgentSpec, AutoFeatures
-from app.learning.competition import INTERCEPT_VARIANCE, candidates, checkpoint, weigh
+from app.learning.competition import INTERCEPT_VARIANCE, Candidate, candidates, checkpoint, weigh
 from app.learning.features import Floats
 from app.learning.planning.fast import plan_fast
-from app.learning.planning.problem import Plan, PlanBudget, PlanningProblem, Policy
-from app.learning.randomness import generator, uniform
-from app.learning.rollout import expected_visits
+from app.learning.planning.problem import Plan, PlanBudget, Policy
+from app.learning.randomness import generator
 
-_DRAWS, _ROLLOUTS = 1, 2  # addresses of the generators
+_DRAWS = 1  # address of the generator
 
 
 class ThompsonOptions(Options):
@@ -34,35 +33,37 @@ class ThompsonOptions(Options):
     epsilon: float = Field(default=0.02, gt=0, lt=1, description="accuracy of a plan")
     draws: int = Field(default=2, ge=1, le=16, description="draws per plan; the best is kept")
     spread: float = Field(
-        default=0.35, ge=0, le=10, description="of draws, in posterior deviations"
+        default=0.35, ge=0, le=10, description="of the draws, in deviations of the posterior"
     )
-    visit_bonus: float = Field(default=0.1, ge=0, le=10, description="for an unvisited place")
-    prior_deviation: float = Field(default=3.0, gt=0, le=100, description="of a weight")
+    visit_bonus: float = Field(
+        default=0.1, ge=0, le=10, description="added to the value of a place never visited"
+    )
+    prior_deviation: float = Field(
+        default=3.0, gt=0, le=100, description="of a weight, before any label"
+    )
 
 
-class Thompson(Agent[ThompsonOptions]):
+class Thompson(ModelBased[ThompsonOptions]):
     """Samples what labels may mean and plans for it."""
 
     options_type: ClassVar[type[Options]] = ThompsonOptions
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
-        super().__init__(spec, budget)
-        self._start = spec.start()
-        features = spec.features or AutoFeatures()
-        variance = self.options.prior_deviation**2
-        self._choices = candidates(spec.spaces) if isinstance(features, AutoFeatures) else ()
-        if isinstance(features, AutoFeatures):
-            scale = variance / INTERCEPT_VARIANCE
-            self._beliefs = [
-                Belief(
-                    choice.features,
-                    Prior(tuple(scale * v for v in choice.variances), variance),
-                )
-                for choice in self._choices
-            ]
-        else:
-            self._beliefs = [Belief(features.build(spec.spaces), Prior((variance,), variance))]
+        self._choices: tuple[Candidate, ...] = ()
         self._weighed: tuple[bytes, Floats] | None = None
+        super().__init__(spec, budget)
+
+    def _make_beliefs(self) -> list[Belief]:
+        features = self.spec.features or AutoFeatures()
+        variance = self.options.prior_deviation**2
+        if not isinstance(features, AutoFeatures):
+            return [Belief(features.build(self.spec.spaces), Prior((variance,), variance))]
+        self._choices = candidates(self.spec.spaces)
+        scale = variance / INTERCEPT_VARIANCE
+        return [
+            Belief(choice.features, Prior(tuple(scale * v for v in choice.variances), variance))
+            for choice in self._choices
+        ]
 
     def plan(
         self,
@@ -74,30 +75,24 @@ class Thompson(Agent[ThompsonOptions]):
         """The best of a few draws; in ``exploit`` the estimate of the most probable map."""
         shares = self.shares()
         if mode == "exploit":
-            learned = self._beliefs[int(np.argmax(shares))].follow(self.experience)
-            problem = self._problem(learned, learned.fit.weights, learned.fit.intercept, None)
-            return plan_fast(problem, self.options.epsilon, self.budget, certify)
+            learned = self.beliefs[int(np.argmax(shares))].follow(self.experience)
+            return self.exploit(learned, self.options.epsilon, certify)
         rng = generator(self.spec.seed, _DRAWS, episode)
-        learned = self._beliefs[rng.choice(len(shares), p=shares)].follow(self.experience)
-        bonus = self._bonus(learned, episode, pending)
-        problems = []
-        for _ in range(self.options.draws):
-            weights, offset = learned.posterior.sample(rng, self.options.spread)
-            problems.append(self._problem(learned, weights, offset, bonus))
+        learned = self.beliefs[rng.choice(len(shares), p=shares)].follow(self.experience)
+        bonus = self.visit_bonus(self.options.visit_bonus, learned, episode, pending)
+        problems = [
+            self.problem(learned, *learned.posterior.sample(rng, self.options.spread), bonus)
+            for _ in range(self.options.draws)
+        ]
         plans = [plan_fast(one, self.options.epsilon, self.budget, False) for one in problems]
         best = int(np.argmax([plan.value for plan in plans]))
         if not certify:
             return plans[best]
         return plan_fast(problems[best], self.options.epsilon, self.budget)
 
-    def patience(self) -> int:
-        """Plan anew every label at first; later when labels, and good ones, are 1/30 more."""
-        labels = len(self.experience.labels)
-        return max(1, min(labels // 30, self.experience.positives // 30))
-
     def shares(self) -> Floats:
         """How probable each feature map is, from the labels up to the last checkpoint."""
-        if len(self._beliefs) == 1:
+        if not self._choices:
             return np.ones(1)
         labelled = self.experience.labels
         known = sorted(labelled)[: checkpoint(len(labelled))]
@@ -107,44 +102,3 @@ class Thompson(Agent[ThompsonOptions]):
             played = [self.experience.episodes[episode] for episode in known]
             self._weighed = key, weigh(self._choices, played, labels, self.spec.seed)
         return self._weighed[1]
-
-    def _problem(
-        self, learned: Learned, weights: Floats, offset: float, bonus: Floats | None
-    ) -> PlanningProblem:
-        features, counts = learned.belief.features, self.experience.transitions
-        return PlanningProblem(
-            start=self._start if self._start is not None else counts.start(),
-            transitions=counts.estimate(),
-            weights=features.spread(weights),
-            bonuses=np.zeros(self.spec.spaces.shape) if bonus is None else bonus,
-            ended_weights=features.remainders(weights),
-            offset=offset,
-        )
-
-    def _bonus(self, learned: Learned, episode: int, pending: Sequence[Policy]) -> Floats:
-        """A bonus that halves with the first visit, counting those that are on their way.
-
-        It is added to the value and never clipped at 1: clipping ties all plans of a confident
-        model, and exploration would be put off for ever.
-        """
-        counts, spaces = self.experience.transitions, self.spec.spaces
-        visits = counts.visits.reshape(spaces.states, spaces.actions).astype(np.float64)
-        if pending:
-            seed = int(uniform(self.spec.seed, episode, _ROLLOUTS) * 2.0**53)
-            visits += expected_visits(counts.estimate(), self._first(), pending, spaces, seed)
-        return self.options.visit_bonus / (1.0 + learned.visits(visits))
-
-    def _first(self) -> Floats:
-        return self._start if self._start is not None else self.experience.transitions.start()
-
-    def _own_arrays(self) -> Arrays:
-        return {
-            f"{i}.{key}": value
-            for i, belief in enumerate(self._beliefs)
-            for key, value in belief.arrays().items()
-        }
-
-    def _load_own(self, arrays: Arrays) -> None:
-        for i, belief in enumerate(self._beliefs):
-            prefix = f"{i}."
-            belief.load({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})

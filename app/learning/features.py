@@ -7,6 +7,7 @@ count in features over state and step, and give nothing in features that include
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,6 +21,7 @@ from app.learning.trajectory import Trajectory
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Row = tuple[Integers, Floats]  # indices, strictly increasing, and their values
+Norms = Callable[[sparse.csr_array], Floats]
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,11 @@ class FeatureMap(Protocol):
         """
         ...
 
-    def cells(self) -> tuple[sparse.csr_array, Integers]:
-        """The distinct rows phi_h(s, a), and which of them each cell (H, S, A) has."""
+    def widths(self, norms: Norms) -> tuple[Floats, Floats]:
+        """The norm of phi_h(s, a) for every cell, and its sum over what is left once ended in e.
+
+        The shapes are (H, S, A) and (H + 1, S + 1); ``norms`` gives the norm of a matrix's rows.
+        """
         ...
 
     def largest_norm(self) -> float:
@@ -147,13 +152,10 @@ class OneHot:
             table[:, S] = table[:, 0]
         return np.cumsum(table[::-1], axis=0)[::-1]
 
-    def cells(self) -> tuple[sparse.csr_array, Integers]:
-        """Unit rows; row d is the empty one of the steps that are not chosen."""
-        d = self.dimension
-        rows = sparse.eye_array(d + 1, d, format="csr")
-        index = np.full(self.spaces.shape, d)
-        index[list(self.steps)] = np.arange(d).reshape(self._shape)
-        return rows, index
+    def widths(self, norms: Norms) -> tuple[Floats, Floats]:
+        """The norms of the unit vectors, spread like weights."""
+        units = norms(sparse.eye_array(self.dimension, format="csr"))
+        return self.spread(units), self.remainders(units)
 
     def largest_norm(self) -> float:
         """sqrt(K) for K chosen steps when steps have features of their own, else K.
@@ -200,11 +202,12 @@ class Table:
         """Nothing: the features include the action."""
         return np.zeros((self.spaces.horizon + 1, self.spaces.states + 1))
 
-    def cells(self) -> tuple[sparse.csr_array, Integers]:
-        """Every row of the table."""
-        rows = self.values.reshape(-1, self.dimension)
-        index = np.arange(len(rows)).reshape(self.values.shape[:-1])
-        return sparse.csr_array(rows), np.array(np.broadcast_to(index, self.spaces.shape))
+    def widths(self, norms: Norms) -> tuple[Floats, Floats]:
+        """The norms of the table's rows; nothing after the end."""
+        rows = sparse.csr_array(self.values.reshape(-1, self.dimension))
+        table = norms(rows).reshape(self.values.shape[:-1])
+        ended = np.zeros((self.spaces.horizon + 1, self.spaces.states + 1))
+        return np.array(np.broadcast_to(table, self.spaces.shape)), ended
 
     def largest_norm(self) -> float:
         """The sum over steps of the largest norm of a step's features (triangle inequality)."""
@@ -250,14 +253,23 @@ class Blocks:
         total: Floats = np.sum([part.remainders(own) for part, own in pairs], axis=0)
         return total
 
-    def cells(self) -> tuple[sparse.csr_array, Integers]:
-        """One row per cell: the parts' rows side by side."""
-        pieces = []
-        for part in self.parts:
-            rows, index = part.cells()
-            pieces.append(rows[index.ravel()])
-        count = int(np.prod(self.spaces.shape))
-        return sparse.hstack(pieces, format="csr"), np.arange(count).reshape(self.spaces.shape)
+    def widths(self, norms: Norms) -> tuple[Floats, Floats]:
+        """The parts' widths added up: no smaller than the norm of the whole."""
+        cells, ended = [], []
+        for part, at in zip(self.parts, self.offsets, strict=False):
+            of_cells, of_ended = part.widths(self._within(norms, int(at)))
+            cells.append(of_cells)
+            ended.append(of_ended)
+        return np.sum(cells, axis=0), np.sum(ended, axis=0)
+
+    def _within(self, norms: Norms, at: int) -> Norms:
+        """Norms of one part's rows, placed among all features from ``at`` on."""
+
+        def placed(rows: sparse.csr_array) -> Floats:
+            shape = (rows.shape[0], self.dimension)
+            return norms(sparse.csr_array((rows.data, rows.indices + at, rows.indptr), shape=shape))
+
+        return placed
 
     def largest_norm(self) -> float:
         """The parts' bounds combined: their features are orthogonal."""

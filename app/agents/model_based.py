@@ -1,0 +1,96 @@
+"""What the kinds that plan in a learned model share: beliefs, counts, and problems to plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from app.agents.base import Agent, Options
+from app.agents.belief import Belief, Learned
+from app.agents.experience import Arrays
+from app.agents.spec import AgentSpec
+from app.learning.features import Floats
+from app.learning.planning.fast import plan_fast
+from app.learning.planning.problem import Plan, PlanBudget, PlanningProblem, Policy
+from app.learning.randomness import uniform
+from app.learning.rollout import expected_visits
+
+_ROLLOUTS = 2  # address of the luck in pending episodes
+
+AnyOptions = TypeVar("AnyOptions", bound=Options)
+
+
+class ModelBased(Agent[AnyOptions]):
+    """Believes something about labels, counts transitions, and plans for both."""
+
+    def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
+        super().__init__(spec, budget)
+        self._given_start = spec.start()
+        self.beliefs = self._make_beliefs()
+
+    def _make_beliefs(self) -> list[Belief]:
+        """The beliefs that this kind weighs, at least one."""
+        raise NotImplementedError
+
+    def patience(self) -> int:
+        """Plan anew at every label first, later when labels, and good ones, are 1/30 more.
+
+        Waiting for more good labels too matters where success is rare: a plan that was made
+        on a wrong label must not be kept for long.
+        """
+        labels = len(self.experience.labels)
+        return max(1, min(labels // 30, self.experience.positives // 30))
+
+    def start(self) -> Floats:
+        """The distribution of the first state, as given or as seen."""
+        if self._given_start is not None:
+            return self._given_start
+        return self.experience.transitions.start()
+
+    def problem(
+        self, learned: Learned, weights: Floats, offset: float, bonuses: Floats | None = None
+    ) -> PlanningProblem:
+        """Plan for these weights in the estimated transitions."""
+        features = learned.belief.features
+        return PlanningProblem(
+            start=self.start(),
+            transitions=self.experience.transitions.estimate(),
+            weights=features.spread(weights),
+            bonuses=np.zeros(self.spec.spaces.shape) if bonuses is None else bonuses,
+            ended_weights=features.remainders(weights),
+            offset=offset,
+        )
+
+    def exploit(self, learned: Learned, epsilon: float, certify: bool) -> Plan:
+        """Plan for the estimate itself, without any bonus."""
+        problem = self.problem(learned, learned.fit.weights, learned.fit.intercept)
+        return plan_fast(problem, epsilon, self.budget, certify)
+
+    def visit_bonus(
+        self, largest: float, learned: Learned, episode: int, pending: Sequence[Policy]
+    ) -> Floats:
+        """largest / (1 + visits), counting the visits that pending episodes will probably make.
+
+        It is added to the value and never clipped at 1: clipping ties all plans of a confident
+        model, and exploration would be put off for ever.
+        """
+        counts, spaces = self.experience.transitions, self.spec.spaces
+        visits = counts.visits.reshape(spaces.states, spaces.actions).astype(np.float64)
+        if pending:
+            seed = int(uniform(self.spec.seed, episode, _ROLLOUTS) * 2.0**53)
+            visits += expected_visits(counts.estimate(), self.start(), pending, spaces, seed)
+        return largest / (1.0 + learned.visits(visits))
+
+    def _own_arrays(self) -> Arrays:
+        return {
+            f"{i}.{key}": value
+            for i, belief in enumerate(self.beliefs)
+            for key, value in belief.arrays().items()
+        }
+
+    def _load_own(self, arrays: Arrays) -> None:
+        for i, belief in enumerate(self.beliefs):
+            prefix = f"{i}."
+            belief.load({k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)})
