@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 
 from app.errors import SnapshotError
 from app.learning.conjugate import conjugate_gradients
@@ -135,7 +135,11 @@ class InverseDirections:
     def _rebuild(self, point: Point) -> None:
         assert self._loss is not None
         factor = lower_factor(self._loss.hessian(point.logits))
-        self._inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        # Not LAPACK's potri: on a busy machine its threads wait for each other, at any size.
+        identity = np.eye(len(factor), order="F")
+        self._inverse = linalg.cho_solve(
+            (factor, True), identity, overwrite_b=True, check_finite=False
+        )
         self._fresh = True
 
 

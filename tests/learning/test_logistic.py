@@ -12,7 +12,9 @@ from scipy import optimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+import app.learning.logistic as logistic_module
 from app.errors import InvalidValue, SnapshotError
+from app.learning import newton
 from app.learning.labelled import LabelledTrajectories
 from app.learning.logistic import LogisticEstimator, LogisticFit, fit_logistic
 from app.learning.loss import LogisticLoss
@@ -262,6 +264,55 @@ def test_a_restored_estimator_goes_on_bit_by_bit(limit: int) -> None:
         if t % 10 == 5:
             restored = LogisticEstimator(dense_limit=limit)
             restored.restore(estimator.arrays())
+
+
+def test_a_useless_inverse_only_costs_time() -> None:
+    case = problem("random", 3)
+    truth = case.truth()
+    size = len(truth)
+    for inverse in (-np.eye(size), np.zeros((size, size)), np.eye(size), np.eye(size + 1)):
+        estimator = LogisticEstimator()
+        estimator.restore({"inverse": inverse, "inverse_age": np.zeros(2)})
+        fit = estimator.fit(case.data(), case.precision, case.intercept_precision)
+        assert fit.converged
+        np.testing.assert_allclose(theta(fit, case.intercept_precision), truth, atol=1e-8)
+
+
+def test_a_worn_inverse_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newton, "LUCK", -1000)
+    rng = np.random.default_rng(14)
+    data, estimator, ages = LabelledTrajectories(6), LogisticEstimator(), []
+    for t in range(12):
+        data.add(sparse_row(rng.normal(size=6)), t % 2)
+        fit = estimator.fit(data, np.ones(6))
+        np.testing.assert_allclose(fit.weights, fit_logistic(data, np.ones(6)).weights, atol=1e-9)
+        ages.append(int(estimator.arrays()["inverse_age"][1]))
+    assert ages[-1] < 12 * 900
+
+
+def test_where_rounding_hides_the_gradient_it_still_ends() -> None:
+    data = LabelledTrajectories(2)
+    for i, label in enumerate([0, 1, 1, 0, 1, 0, 0, 1]):
+        data.add(([0, 1], [1e9 * (i + 1.1), 1e9 * np.sqrt(i + 2)]), label)
+    for limit in BRANCHES.values():
+        fit = LogisticEstimator(dense_limit=limit).fit(data, np.full(2, 1e-3))
+        assert fit.converged
+        assert fit.iterations < 60
+        assert 1e-8 < fit.gradient_norm < 1e-4
+
+
+def test_a_fit_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logistic_module, "ITERATION_LIMIT", 1)
+    case = problem("random", 3)
+    assert not fit_logistic(case.data(), case.precision).converged
+
+
+@pytest.mark.parametrize(
+    "matrix", [np.ones((4, 4)), np.zeros((2, 2)) + 1e-3, 1e8 * np.ones((3, 3)) - 1e-9 * np.eye(3)]
+)
+def test_a_factor_of_a_singular_matrix_is_close_to_it(matrix: Floats) -> None:
+    factor = newton.lower_factor(matrix.copy())
+    np.testing.assert_allclose(factor @ factor.T, matrix, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
