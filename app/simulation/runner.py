@@ -11,7 +11,7 @@ import numpy as np
 
 from app.agents import Agent, make_agent
 from app.agents.spec import AgentSpec, parse
-from app.learning.planning.problem import Policy
+from app.learning.planning.problem import PlanBudget, Policy
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
 from app.simulation.environment import Environment, evaluate
@@ -34,6 +34,7 @@ class Setting:
     delay: int = 0  # labels come this many episodes late
     flips: float = 0.0  # share of labels that are wrong
     rollouts: int = 1000  # to evaluate the exploit policy; 0: do not evaluate
+    budget: PlanBudget = field(default_factory=PlanBudget)
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def run(setting: Setting, seed: int, progress: Callable[[int], None] = lambda _:
             "seed": seed,
         },
     )
-    return _Game(task, make_agent(spec), setting, seed).play(progress)
+    return _Game(task, make_agent(spec, setting.budget), setting, seed).play(progress)
 
 
 class _Game:
