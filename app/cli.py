@@ -17,13 +17,14 @@ from app.settings import Settings
 from app.simulation.curve import curve_table, draw_curves
 from app.simulation.experiment import Experiment, experiment
 from app.simulation.extras import load_extra
-from app.simulation.runner import Setting
+from app.simulation.runner import Setting, prepare
 from app.simulation.tasks import task_names
 
 app = typer.Typer(
     help="Agents that learn from one good/bad verdict at the end of an episode.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode="markdown",
     pretty_exceptions_show_locals=False,
 )
 _TASKS = ", ".join(task_names())
@@ -102,6 +103,7 @@ def simulate(
         flips=flips,
         budget=Settings().plan_budget,
     )
+    prepare(setting, first_seed)  # what is wrong shows before a bar does
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
         row = bar.add_task("episodes", total=seeds * episodes)

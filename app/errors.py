@@ -12,27 +12,37 @@ from __future__ import annotations
 
 
 class PlauditError(Exception):
-    """Base of every error that Plaudit raises on purpose."""
+    """Base of every error that Plaudit raises on purpose.
+
+    A subclass hands its own arguments to `Exception`, so that it survives the way from a worker
+    process to its parent, and puts the sentence for people into ``__str__``.
+    """
 
 
 class InvalidValue(PlauditError):
     """A value that cannot be used, with the field it came in and what was expected of it."""
 
     def __init__(self, field: str, expected: str) -> None:
-        super().__init__(f"{field}: expected {expected}")
+        super().__init__(field, expected)
         self.field = field
         self.expected = expected
+
+    def __str__(self) -> str:
+        return f"{self.field}: expected {self.expected}"
 
 
 class BudgetExceeded(PlauditError):
     """Work that would need more than its budget, refused before anything is allocated."""
 
     def __init__(self, what: str, needed: float, allowed: float, lower: str) -> None:
-        super().__init__(f"{what}: needs {needed:.3g}, allowed {allowed:.3g}; {lower}")
+        super().__init__(what, needed, allowed, lower)
         self.what = what
         self.needed = needed
         self.allowed = allowed
         self.lower = lower
+
+    def __str__(self) -> str:
+        return f"{self.what}: needs {self.needed:.3g}, allowed {self.allowed:.3g}; {self.lower}"
 
 
 class SnapshotError(PlauditError):

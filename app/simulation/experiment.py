@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from app.simulation.curve import Curve, Levels
-from app.simulation.runner import Run, Setting, run
-from app.simulation.tasks import load_task
+from app.simulation.runner import Run, Setting, prepare, run
 
 POLL_SECONDS = 0.2
 POINTS = 60  # of a learning curve
@@ -75,7 +74,7 @@ def experiment(
     progress: Callable[[int], None] = lambda _: None,
 ) -> Experiment:
     """Run every seed; ``progress`` is told how many episodes were played in all."""
-    task = load_task(setting.task)
+    task, _ = prepare(setting, seeds[0])
     workers = max(1, min(jobs or os.cpu_count() or 1, len(seeds)))
     # One thread of linear algebra per process: more only get in each other's way.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -12,8 +12,11 @@ class MissingExtra(PlauditError):
     """A package that is not installed because its extra was not asked for."""
 
     def __init__(self, package: str) -> None:
-        super().__init__(f"{package} is not installed: pip install 'plaudit[simulate]'")
+        super().__init__(package)
         self.package = package
+
+    def __str__(self) -> str:
+        return f"{self.package} is not installed: pip install 'plaudit[simulate]'"
 
 
 def load_extra(module: str) -> ModuleType:

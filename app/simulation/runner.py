@@ -48,22 +48,24 @@ class Run:
     exploit: list[tuple[int, float]]  # (episodes, true value of the exploit policy)
 
 
+def prepare(setting: Setting, seed: int) -> tuple[Task, Agent[Any]]:
+    """The task and a new agent for it; what is wrong with a setting shows here."""
+    task = load_task(setting.task)
+    spec = {
+        "states": task.states,
+        "actions": task.actions,
+        "horizon": task.horizon,
+        "features": task.features if setting.features is None else setting.features,
+        "algorithm": setting.algorithm,
+        "seed": seed,
+    }
+    return task, make_agent(parse(AgentSpec, spec), setting.budget)
+
+
 def run(setting: Setting, seed: int, progress: Callable[[int], None] = lambda _: None) -> Run:
     """Play all episodes of a setting with one seed."""
-    task = load_task(setting.task)
-    features = task.features if setting.features is None else setting.features
-    spec = parse(
-        AgentSpec,
-        {
-            "states": task.states,
-            "actions": task.actions,
-            "horizon": task.horizon,
-            "features": features,
-            "algorithm": setting.algorithm,
-            "seed": seed,
-        },
-    )
-    return _Game(task, make_agent(spec, setting.budget), setting, seed).play(progress)
+    task, agent = prepare(setting, seed)
+    return _Game(task, agent, setting, seed).play(progress)
 
 
 class _Game:
