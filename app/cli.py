@@ -61,8 +61,8 @@ def _root(
 
     Tasks: {_TASKS}.
 
-    Writes OUT/TASK-AGENT.png, the mean success probability of what was played with the band that
-    holds 80 % of the seeds, the best possible and the uniformly random one; and
+    Writes OUT/TASK-AGENT.png, the mean success probability of the policies that were played with
+    the band that holds 80 % of the seeds, the best possible and the uniformly random one; and
     OUT/TASK-AGENT.json with every number.
 
     Example: plaudit simulate frozenlake-4x4 --seeds 8 --episodes 300

@@ -117,4 +117,7 @@ def parse(model: type[Parsed], data: object, field: str = "") -> Parsed:
 def _invalid(problem: ErrorDetails, field: str) -> InvalidValue:
     place = ".".join(str(part) for part in problem["loc"])
     path = ".".join(part for part in (field, place) if part)
-    return InvalidValue(path or "value", problem["msg"][:1].lower() + problem["msg"][1:])
+    if problem["type"] == "extra_forbidden":
+        return InvalidValue(path, "no such option")
+    message = problem["msg"].removeprefix("Input should be ")
+    return InvalidValue(path or "value", message[:1].lower() + message[1:])

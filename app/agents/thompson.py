@@ -84,7 +84,9 @@ class Thompson(ModelBased[ThompsonOptions]):
             self.problem(learned, *learned.posterior.sample(rng, self.options.spread), bonus)
             for _ in range(self.options.draws)
         ]
-        plans = [plan_fast(one, self.options.epsilon, self.budget, False) for one in problems]
+        plans = [
+            plan_fast(one, self.options.epsilon, self.budget, certify=False) for one in problems
+        ]
         best = int(np.argmax([plan.value for plan in plans]))
         if not certify:
             return plans[best]

@@ -8,6 +8,7 @@ import numpy as np
 
 from app.learning.planning.grid_policy import GridPolicy
 from app.learning.planning.problem import Policy
+from app.learning.planning.uniform_policy import UniformPolicy
 from app.simulation.grid_rollouts import grid_value
 from app.simulation.tables import pick, random_unit, tables
 from app.simulation.tasks.base import Task
@@ -82,6 +83,8 @@ def evaluate(task: Task, policy: Policy, rollouts: int = 2000, seed: int = 0) ->
 
     Episode i meets the same luck under every policy and at every call with the same seed.
     """
+    if isinstance(policy, UniformPolicy):
+        return task.uniform()
     if isinstance(policy, GridPolicy):
         return grid_value(task, policy, rollouts, seed)
     return _played(task, policy, rollouts, seed)

@@ -44,10 +44,10 @@ class Experiment:
         return statistics.fmean(run.regret for run in self.runs)
 
     def curve(self, label: str) -> Curve:
-        """The success probability of what was played, averaged over stretches of episodes."""
-        successes = np.array([run.successes for run in self.runs])
-        edges = np.unique(np.linspace(0, successes.shape[1], POINTS + 1).round().astype(int))
-        means = np.add.reduceat(successes, edges[:-1], axis=1) / np.diff(edges)
+        """The policies' true success probability, averaged over stretches of episodes."""
+        values = np.array([run.values for run in self.runs])
+        edges = np.unique(np.linspace(0, values.shape[1], POINTS + 1).round().astype(int))
+        means = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
         return Curve(label, edges[1:].astype(np.int64), means)
 
     def levels(self) -> Levels:

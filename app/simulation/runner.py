@@ -33,7 +33,7 @@ class Setting:
     parallel: int = 1  # episodes that run side by side
     delay: int = 0  # labels come this many episodes late
     flips: float = 0.0  # share of labels that are wrong
-    rollouts: int = 1000  # to evaluate the exploit policy; 0: do not evaluate
+    rollouts: int = 1000  # to evaluate a policy
     budget: PlanBudget = field(default_factory=PlanBudget)
 
 
@@ -42,7 +42,7 @@ class Run:
     """What happened with one seed."""
 
     seed: int
-    successes: list[float]  # P(good | what was played) of each episode
+    values: list[float]  # the true success probability of the policy of each episode
     regret: float  # the sum of what they lack to the optimum
     reached: int | None  # episodes until the exploit policy was good enough
     exploit: list[tuple[int, float]]  # (episodes, true value of the exploit policy)
@@ -77,6 +77,7 @@ class _Game:
         self.world, self.flips = generator(seed, _WORLD), generator(seed, _FLIPS)
         self.unlabelled: deque[tuple[int, int]] = deque()
         self.policy: Policy | None = None
+        self.value = 0.0
         self.planned_at = 0
         self.reached: int | None = None
         self.exploit: list[tuple[int, float]] = []
@@ -84,33 +85,40 @@ class _Game:
 
     def play(self, progress: Callable[[int], None]) -> Run:
         optimum = self.task.optimum()
-        successes: list[float] = []
-        while len(successes) < self.setting.episodes:
-            width = min(self.setting.parallel, self.setting.episodes - len(successes))
-            numbers = range(len(successes), len(successes) + width)
-            successes += self._side_by_side(numbers) if width > 1 else [self._one(numbers[0])]
+        values: list[float] = []
+        while len(values) < self.setting.episodes:
+            width = min(self.setting.parallel, self.setting.episodes - len(values))
+            numbers = range(len(values), len(values) + width)
+            values += self._side_by_side(numbers) if width > 1 else [self._one(numbers[0])]
             self._deliver(keep=self.setting.delay)
-            self._look(len(successes), optimum)
+            self._look(len(values), optimum)
             progress(width)
-        regret = float(sum(optimum - success for success in successes))
-        return Run(self.seed, successes, regret, self.reached, self.exploit)
+        regret = float(sum(optimum - value for value in values))
+        return Run(self.seed, values, regret, self.reached, self.exploit)
 
     def _one(self, number: int) -> float:
-        """One episode, on the last plan unless a new one is due."""
+        """One episode, on the last plan unless a new one is due; the plan's true value."""
         labels = len(self.agent.experience.labels)
         if self.policy is None or labels - self.planned_at >= self.agent.patience():
             self.policy = self.agent.plan(number, certify=False).policy
+            self.value = self._value(self.policy)
             self.planned_at = labels
-        return self._episode(number, self.policy)
+        self._episode(number, self.policy)
+        return self.value
 
     def _side_by_side(self, numbers: range) -> list[float]:
         """Episodes that start before any of them is learned from, each with its own plan."""
         policies: list[Policy] = []
         for number in numbers:
             policies.append(self.agent.plan(number, pending=policies, certify=False).policy)
-        return [self._episode(*pair) for pair in zip(numbers, policies, strict=True)]
+        for number, policy in zip(numbers, policies, strict=True):
+            self._episode(number, policy)
+        return [self._value(policy) for policy in policies]
 
-    def _episode(self, number: int, policy: Policy) -> float:
+    def _value(self, policy: Policy) -> float:
+        return evaluate(self.task, policy, self.setting.rollouts, self.seed)
+
+    def _episode(self, number: int, policy: Policy) -> None:
         environment = self.environment
         state = environment.reset(self.world)
         states: list[int] = []
@@ -129,7 +137,6 @@ class _Game:
         label = environment.label()
         wrong = self.flips.random() < self.setting.flips
         self.unlabelled.append((number, 1 - label if wrong else label))
-        return environment.success_probability
 
     def _deliver(self, keep: int) -> None:
         while len(self.unlabelled) > keep:
@@ -137,11 +144,11 @@ class _Game:
 
     def _look(self, episodes: int, optimum: float) -> None:
         """Evaluate the exploit policy, often early and until it is good enough."""
-        if self.reached is not None or not self.setting.rollouts or episodes < self.next_look:
+        if self.reached is not None or episodes < self.next_look:
             return
         self.next_look = episodes + max(1, episodes // 40)
         policy = self.agent.plan(episodes, "exploit", certify=False).policy
-        value = evaluate(self.task, policy, self.setting.rollouts, self.seed)
+        value = self._value(policy)
         self.exploit.append((episodes, value))
         if value >= GOOD_ENOUGH * optimum:
             self.reached = episodes
