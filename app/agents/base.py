@@ -7,6 +7,8 @@ and an episode's number: the same specification, episodes and labels give the sa
 from __future__ import annotations
 
 import io
+import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Generic, Literal, TypeVar
@@ -96,7 +98,7 @@ class Agent(ABC, Generic[AnyOptions]):
         try:
             with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
                 arrays = {key: stored[key] for key in stored.files}
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise SnapshotError(f"not a snapshot: {error}") from error
         found = int(arrays.get("format", np.array(0)))
         if found != SNAPSHOT_FORMAT:

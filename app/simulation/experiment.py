@@ -76,9 +76,6 @@ def experiment(
     """Run every seed; ``progress`` is told how many episodes were played in all."""
     task, _ = prepare(setting, seeds[0])
     workers = max(1, min(jobs or os.cpu_count() or 1, len(seeds)))
-    # One thread of linear algebra per process: more only get in each other's way.
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
     context = multiprocessing.get_context("spawn")
     counter = context.Value("Q", 0)
     with ProcessPoolExecutor(workers, context, _share, (counter,)) as pool:

@@ -1,0 +1,230 @@
+"""What every agent kind must keep, run over the registry: a new kind is tested with no edit."""
+
+import numpy as np
+import pytest
+
+from app.agents import AGENT_KINDS, AgentSpec, make_agent, restore_agent
+from app.agents.spec import parse
+from app.errors import InvalidValue, SnapshotError
+from app.learning.randomness import generator, uniform
+from app.learning.trajectory import UNREPORTED, Trajectory
+
+STATES, ACTIONS, HORIZON = 4, 2, 5
+KINDS = sorted(AGENT_KINDS)
+
+
+def spec_of(kind, seed=3, **changes):
+    data = {
+        "states": STATES,
+        "actions": ACTIONS,
+        "horizon": HORIZON,
+        "algorithm": {"kind": kind},
+        "seed": seed,
+    }
+    return parse(AgentSpec, data | changes)
+
+
+def play(agent, number, policy, world):
+    """A small world that walks right or left and ends in its last state half of the time."""
+    states, actions, state, memory = [], [], 0, ()
+    for step in range(HORIZON):
+        action, memory = policy.act(step, state, memory, uniform(agent.spec.seed, number, step))
+        assert 0 <= action < ACTIONS
+        assert all(isinstance(part, int) for part in memory)
+        states.append(state)
+        actions.append(action)
+        state = min(state + 1, STATES - 1) if action else max(state - 1, 0)
+        if state == STATES - 1 and world.random() < 0.5:
+            return Trajectory(np.array(states), np.array(actions), state, ended=True)
+    return Trajectory(np.array(states), np.array(actions), UNREPORTED)
+
+
+def learn(agent, numbers, seed=11):
+    """Play and label episodes one after the other; every action that was taken."""
+    taken = []
+    for number in numbers:
+        world = generator(seed, number)
+        policy = agent.plan(number, certify=False).policy
+        trajectory = play(agent, number, policy, world)
+        agent.finish(number, trajectory)
+        agent.label(number, int(trajectory.ended or world.random() < 0.2))
+        taken.append(trajectory.actions.tolist())
+    return taken
+
+
+def recorded(seed=11, count=12):
+    """Episodes and labels that came from somewhere else."""
+    world = generator(seed, 0)
+    episodes = {}
+    for number in range(count):
+        length = HORIZON if world.random() < 0.5 else int(world.integers(1, HORIZON))
+        states, actions = world.integers(STATES, size=length), world.integers(ACTIONS, size=length)
+        ended = length < HORIZON
+        final = int(world.integers(STATES)) if ended else UNREPORTED
+        trajectory = Trajectory(states, actions, final, ended)
+        episodes[number] = (trajectory, int(world.random() < 0.5))
+    return episodes
+
+
+def actions_of(agent, modes=("learn", "exploit")):
+    """What the agent would do in many situations: the actions of rollouts of both its plans."""
+    taken = []
+    for mode in modes:
+        policy = agent.plan(99, mode, certify=False).policy
+        taken += [play(agent, n, policy, generator(5, n)).actions.tolist() for n in range(40)]
+    return taken
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestEveryKind:
+    def test_the_same_seed_gives_the_same_actions(self, kind):
+        first, second = (learn(make_agent(spec_of(kind)), range(15)) for _ in range(2))
+        assert first == second
+
+    def test_a_snapshot_goes_on_as_if_nothing_had_happened(self, kind):
+        whole = make_agent(spec_of(kind))
+        learn(whole, range(9))
+        stored = whole.snapshot()
+        rest = learn(whole, range(9, 18))
+        assert learn(restore_agent(spec_of(kind), stored), range(9, 18)) == rest
+
+    def test_a_snapshot_is_plain_arrays(self, kind):
+        agent = make_agent(spec_of(kind))
+        learn(agent, range(3))
+        with pytest.raises(SnapshotError):
+            restore_agent(spec_of(kind), agent.snapshot()[:-30])
+        with pytest.raises(SnapshotError):
+            restore_agent(spec_of(kind), b"not an archive")
+
+    def test_a_snapshot_of_another_agent_is_refused(self, kind):
+        agent = make_agent(spec_of(kind))
+        learn(agent, range(3))
+        with pytest.raises(SnapshotError):
+            restore_agent(spec_of(kind, states=STATES + 1), agent.snapshot())
+
+    def test_the_order_of_late_labels_does_not_matter(self, kind):
+        episodes = recorded()
+        agents = [make_agent(spec_of(kind)) for _ in range(2)]
+        for agent, order in zip(agents, (list(episodes), list(episodes)[::-1]), strict=True):
+            for number, (trajectory, _) in episodes.items():
+                agent.finish(number, trajectory)
+            for number in order:
+                agent.label(number, episodes[number][1])
+        assert actions_of(agents[0]) == actions_of(agents[1])
+
+    def test_a_corrected_label_leaves_no_trace(self, kind):
+        episodes = recorded()
+        clean, corrected = (make_agent(spec_of(kind)) for _ in range(2))
+        for number, (trajectory, label) in episodes.items():
+            for agent in (clean, corrected):
+                agent.finish(number, trajectory)
+            clean.label(number, label)
+            corrected.label(number, 1 - label if number % 3 == 0 else label)
+        corrected.plan(50, certify=False)
+        for number, (_, label) in episodes.items():
+            corrected.label(number, label)
+        assert actions_of(corrected) == actions_of(clean)
+
+    def test_a_withdrawn_label_leaves_no_trace(self, kind):
+        episodes = recorded()
+        clean, corrected = (make_agent(spec_of(kind)) for _ in range(2))
+        for number, (trajectory, label) in episodes.items():
+            for agent in (clean, corrected):
+                agent.finish(number, trajectory)
+            if number % 4:
+                clean.label(number, label)
+            corrected.label(number, label)
+        corrected.plan(50, certify=False)
+        for number in episodes:
+            if number % 4 == 0:
+                corrected.withdraw(number)
+        assert actions_of(corrected) == actions_of(clean)
+
+    def test_transitions_count_without_a_label(self, kind):
+        agent = make_agent(spec_of(kind))
+        steps = Trajectory(np.array([0, 1]), np.array([1, 1]), final=2)
+        agent.finish(0, steps)
+        agent.abandon(steps)
+        assert agent.experience.transitions.visits.sum() == 4
+        assert not agent.experience.labels
+
+    def test_exploit_has_no_bonuses(self, kind):
+        """A probability, whatever bonuses learning plans have."""
+        agent = make_agent(spec_of(kind))
+        learn(agent, range(4))
+        plan = agent.plan(4, "exploit")
+        assert 0.0 <= plan.lower <= plan.value <= plan.upper <= 1.0 + 1e-9
+
+    def test_a_plan_certifies_itself(self, kind):
+        agent = make_agent(spec_of(kind))
+        learn(agent, range(4))
+        plan = agent.plan(4)
+        assert plan.lower <= plan.value <= plan.upper
+        assert plan.gap <= (1.0 if kind == "uniform" else agent.options.epsilon)
+
+    def test_pending_episodes_are_taken(self, kind):
+        agent = make_agent(spec_of(kind))
+        learn(agent, range(4))
+        pending = [agent.plan(4, certify=False).policy]
+        assert agent.plan(5, pending=pending, certify=False).upper >= 0.0
+
+    @pytest.mark.parametrize("label", [2, -1, 0.0, 1.0, None, "1", float("nan")])
+    def test_labels_are_0_or_1(self, kind, label):
+        agent = make_agent(spec_of(kind))
+        agent.finish(0, Trajectory(np.array([0]), np.array([0])))
+        with pytest.raises(InvalidValue, match="label"):
+            agent.label(0, label)
+        assert not agent.experience.labels
+
+    def test_only_finished_episodes_are_labelled(self, kind):
+        with pytest.raises(InvalidValue, match="episode"):
+            make_agent(spec_of(kind)).label(0, 1)
+
+    def test_an_episode_is_finished_once(self, kind):
+        agent = make_agent(spec_of(kind))
+        agent.finish(0, Trajectory(np.array([0]), np.array([0])))
+        with pytest.raises(InvalidValue, match="episode"):
+            agent.finish(0, Trajectory(np.array([0]), np.array([0])))
+        assert agent.experience.transitions.visits.sum() == 1
+
+    @pytest.mark.parametrize(
+        ("field", "states", "actions", "final"),
+        [
+            ("states", [0, STATES], [0, 0], -1),
+            ("states", [0, -1], [0, 0], -1),
+            ("actions", [0, 1], [0, ACTIONS], -1),
+            ("trajectory", [0, 1], [0], -1),
+            ("trajectory", [0] * (HORIZON + 1), [0] * (HORIZON + 1), -1),
+            ("final", [0], [0], STATES),
+        ],
+    )
+    def test_a_bad_episode_changes_nothing(self, kind, field, states, actions, final):
+        agent = make_agent(spec_of(kind))
+        with pytest.raises(InvalidValue, match=field):
+            agent.finish(0, Trajectory(np.array(states), np.array(actions), final))
+        assert not agent.experience.episodes
+        assert agent.experience.transitions.visits.sum() == 0
+
+    def test_unknown_options_are_refused(self, kind):
+        with pytest.raises(InvalidValue, match=r"algorithm\.speed: expected no such option"):
+            make_agent(spec_of(kind, algorithm={"kind": kind, "speed": 9}))
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"ucbvi"}))
+def test_another_seed_gives_other_actions(kind):
+    """`ucbvi` is left out: optimism draws nothing but the rounding of its accumulator."""
+    first = learn(make_agent(spec_of(kind, seed=3)), range(15))
+    second = learn(make_agent(spec_of(kind, seed=4)), range(15))
+    assert first != second
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"uniform"}))
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, -1.0, float("nan"), "small"])
+def test_epsilon_is_between_0_and_1(kind, epsilon):
+    with pytest.raises(InvalidValue, match=r"algorithm\.epsilon"):
+        make_agent(spec_of(kind, algorithm={"kind": kind, "epsilon": epsilon}))
+
+
+def test_an_unknown_kind_is_refused():
+    with pytest.raises(InvalidValue, match=r"algorithm\.kind: expected one of"):
+        make_agent(spec_of("magic"))
