@@ -1,7 +1,10 @@
 """Tabular peers: what the field runs when the only reward is one label at the end.
 
 Each kind is an algorithm and the table it keeps: ``/state`` looks at the state alone, ``/step`` at
-the state and the step. The numbers below were tuned over all tasks at once, each kind for itself.
+the state and the step. The numbers below were tuned over all tasks at once, each kind for itself,
+by random search for low regret and few episodes to 90% of the optimum. Q-learning learns an
+episode backwards once its label is there, which beats step-by-step updates by far when the only
+reward comes last.
 """
 
 from __future__ import annotations
@@ -102,14 +105,14 @@ class GradientLearner:
 Options = ValueOptions | GradientOptions
 
 PEERS: dict[str, Options] = {
-    "q-greedy/state": ValueOptions(True, 0.0, 0.1, 0.6, 0.99, 10.0, 0.02),
-    "q-greedy/step": ValueOptions(True, 0.0, 0.1, 0.6, 1.0, 10.0, 0.02),
-    "q-optimistic/state": ValueOptions(True, 1.0, 0.1, 0.6, 0.99, 0.0, 0.0),
-    "q-optimistic/step": ValueOptions(True, 1.0, 0.1, 0.6, 1.0, 0.0, 0.0),
-    "monte-carlo/state": ValueOptions(False, 0.0, 0.1, 0.6, 0.99, 10.0, 0.02),
-    "monte-carlo/step": ValueOptions(False, 0.0, 0.1, 0.6, 1.0, 10.0, 0.02),
-    "reinforce/state": GradientOptions(0.3, 0.1),
-    "reinforce/step": GradientOptions(0.3, 0.1),
+    "q-greedy/state": ValueOptions(True, 0.0, 0.1, 0.7, 0.9, 30.0, 0.01),
+    "q-greedy/step": ValueOptions(True, 0.0, 0.2, 0.3, 0.98, 30.0, 0.03),
+    "q-optimistic/state": ValueOptions(True, 1.0, 0.01, 0.4, 0.985, 0.0, 0.0),
+    "q-optimistic/step": ValueOptions(True, 1.0, 0.4, 0.3, 0.98, 0.0, 0.0),
+    "monte-carlo/state": ValueOptions(False, 0.0, 0.01, 0.7, 0.99, 10.0, 0.01),
+    "monte-carlo/step": ValueOptions(False, 0.0, 0.01, 0.7, 0.98, 30.0, 0.03),
+    "reinforce/state": GradientOptions(0.4, 0.1),
+    "reinforce/step": GradientOptions(3.0, 0.03),
 }
 
 

@@ -10,6 +10,7 @@ from app.errors import InvalidValue
 from app.simulation.rollouts import rollouts
 from app.simulation.tables import tables
 from app.simulation.tasks import load_task
+from app.simulation.tasks.river_swim import river_swim
 from benchmarks import peer_kernels as kernels
 from benchmarks.peers import PEERS, PeerRun, greedy_policy, run_peer, spread
 
@@ -88,15 +89,16 @@ class TestPlaying:
 
 class TestRuns:
     @pytest.mark.parametrize("kind", PEERS)
-    def test_every_kind_learns_an_easy_task_and_can_be_repeated(self, kind):
-        task = load_task("random-3")
-        run = run_peer(kind, task, 1000, seed=0)
-        assert run.regret.shape == (1000,)
-        assert run.checkpoints[-1] == 1000
-        # Half way from uniform to the best is more than luck gives, and each gets there.
-        assert run.values.max() > 0.5 * (task.uniform() + task.optimum())
-        assert (run_peer(kind, task, 1000, seed=0).regret == run.regret).all()
-        assert (run_peer(kind, task, 1000, seed=1).regret != run.regret).any()
+    def test_every_kind_learns_a_small_task_and_can_be_repeated(self, kind):
+        task = river_swim(3, 6, per_visit=2.0, bar=3.0)
+        runs = [run_peer(kind, task, 600, seed) for seed in range(5)]
+        assert all(run.regret.shape == (600,) and run.checkpoints[-1] == 600 for run in runs)
+        # Single seeds may lock in on a poor policy; a third of the way to the best, on average, is
+        # far more than a policy that learned nothing reaches.
+        reached = np.mean([run.values[-1] for run in runs])
+        assert reached > task.uniform() + (task.optimum() - task.uniform()) / 3
+        assert (run_peer(kind, task, 600, seed=0).regret == runs[0].regret).all()
+        assert (runs[1].regret != runs[0].regret).any()
 
     def test_optimistic_q_learning_solves_riverswim(self):
         runs = [run_peer("q-optimistic/state", load_task("riverswim-6"), 300, s) for s in range(5)]
