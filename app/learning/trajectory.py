@@ -39,7 +39,8 @@ class Trajectory:
             ("trajectory.states", self.states, states),
             ("trajectory.actions", self.actions, actions),
         ):
-            if len(values) and not 0 <= int(values.min()) <= int(values.max()) < bound:
+            whole = np.issubdtype(values.dtype, np.integer)
+            if not whole or (len(values) and not 0 <= values.min() <= values.max() < bound):
                 raise InvalidValue(field, f"whole numbers from 0 to {bound - 1}")
         if not UNREPORTED <= self.final < states:
             raise InvalidValue("trajectory.final", f"a state from 0 to {states - 1}, or -1")
