@@ -1,0 +1,248 @@
+"""Competing feature maps: labels that one map made speak for that map."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from app.learning import competition
+from app.learning.competition import GROWTH, MOST_EPISODES, candidates, checkpoint, weigh
+from app.learning.evidence import laplace_log_evidence
+from app.learning.features import Floats, OneHot, Spaces
+from app.learning.trajectory import Trajectory
+
+S, A, H = 3, 2, 12  # with 12 steps "the last states" are those of two steps
+SPACES = Spaces(S, A, H)
+CHOICES = candidates(SPACES)
+PRIOR = np.array([0.0, -0.5, -1.0, -1.5, -0.5, -0.5, -1.5])
+FINE = ("everything", "states and actions at steps")  # the same features, other variances
+
+
+def wander(rng: np.random.Generator, count: int) -> list[Trajectory]:
+    """Episodes that each have favourite states and actions, a third of them ended early."""
+    episodes = []
+    for _ in range(count):
+        favourites, eager = rng.dirichlet(np.ones(S)), rng.random()
+        ended = rng.random() < 1 / 3
+        length = int(rng.integers(H // 2, H)) if ended else H
+        states = rng.choice(S, size=length, p=favourites)
+        actions = (rng.random(length) < eager).astype(np.int64)
+        final = int(rng.choice(S, p=favourites)) if ended else -1
+        episodes.append(Trajectory(states, actions, final, ended))
+    return episodes
+
+
+def staying(one: Trajectory, h: int) -> tuple[int, int | None]:
+    """State and action at step h; after the end the state it ended in, and no action."""
+    if h < len(one):
+        return int(one.states[h]), int(one.actions[h])
+    return one.final, None
+
+
+def by_state(table: Floats, one: Trajectory) -> float:
+    return sum(table[0, staying(one, h)[0], 0] for h in range(H))
+
+
+def by_pair(table: Floats, one: Trajectory) -> float:
+    return sum(table[0, s, a] for s, a in (staying(one, h) for h in range(H)) if a is not None)
+
+
+def by_state_and_step(table: Floats, one: Trajectory) -> float:
+    return sum(table[h, staying(one, h)[0], 0] for h in range(H))
+
+
+def by_everything(table: Floats, one: Trajectory) -> float:
+    return sum(table[h, one.states[h], one.actions[h]] for h in range(len(one)))
+
+
+def by_last_state(table: Floats, one: Trajectory) -> float:
+    return float(table[0, staying(one, H - 1)[0], 0])
+
+
+def by_last_states(table: Floats, one: Trajectory) -> float:
+    return sum(table[0, staying(one, h)[0], 0] for h in (H - 2, H - 1))
+
+
+def labelled(
+    rule: Callable[[Floats, Trajectory], float], seed: int, count: int = 150
+) -> tuple[list[Trajectory], Floats]:
+    """Episodes and labels whose logit is a rule's sum of random weights, four deviations wide."""
+    rng = np.random.default_rng(seed)
+    episodes = wander(rng, count)
+    table = rng.normal(size=(H, S, A))
+    logits = np.array([rule(table, one) for one in episodes])
+    logits = 4.0 * (logits - logits.mean()) / logits.std()
+    return episodes, (rng.random(count) < expit(logits)).astype(np.float64)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("rule", "names"),
+    [
+        (by_state, ("visits of states",)),
+        (by_pair, ("visits of states and actions",)),
+        (by_state_and_step, ("visits of states at steps",)),
+        (by_everything, FINE),
+        (by_last_state, ("the last state",)),
+        (by_last_states, ("the last states",)),
+    ],
+)
+def test_the_map_that_made_the_labels_wins(
+    rule: Callable[[Floats, Trajectory], float], names: tuple[str, ...], seed: int
+) -> None:
+    shares = weigh(CHOICES, *labelled(rule, seed), seed=0)
+    assert shares.sum() == pytest.approx(1.0)
+    assert sum(shares[i] for i, one in enumerate(CHOICES) if one.name in names) > 0.8
+
+
+class TestThePrior:
+    SHARES = np.exp(PRIOR) / np.exp(PRIOR).sum()
+
+    @pytest.mark.parametrize("label", [0.0, 1.0])
+    def test_labels_of_one_kind_do_not_speak(self, label: float) -> None:
+        episodes = wander(np.random.default_rng(1), 9)
+        shares = weigh(CHOICES, episodes, np.full(9, label), seed=0)
+        np.testing.assert_allclose(shares, self.SHARES)
+
+    def test_nor_do_none(self) -> None:
+        np.testing.assert_allclose(weigh(CHOICES, [], np.empty(0), seed=0), self.SHARES)
+
+    def test_one_label_of_each_kind_does(self) -> None:
+        episodes = wander(np.random.default_rng(1), 2)
+        shares = weigh(CHOICES, episodes, np.array([0.0, 1.0]), seed=0)
+        assert np.abs(shares - self.SHARES).max() > 1e-3
+
+
+def naive_rows(part: OneHot, episodes: Sequence[Trajectory]) -> Floats:
+    """Counts by plain loops; which column is which does not matter to a kernel."""
+    columns: dict[tuple[int | None, ...], int] = {}
+    entries: list[tuple[int, int]] = []
+    for i, one in enumerate(episodes):
+        for h in part.steps:
+            if h >= len(one) and not (one.ended and not part.action):
+                continue
+            s, a = staying(one, h)
+            key = (h if part.step else None, s if part.state else None, a if part.action else None)
+            entries.append((i, columns.setdefault(key, len(columns))))
+    rows = np.zeros((len(episodes), len(columns)))
+    for i, j in entries:
+        rows[i, j] += 1.0
+    return rows
+
+
+def naive_shares(episodes: Sequence[Trajectory], labels: Floats) -> Floats:
+    """The posterior with dense matrices: counts over their maximum, blocks over their mean."""
+    scores = []
+    for log_prior, choice in zip(PRIOR, CHOICES, strict=True):
+        kernel = np.full((len(labels), len(labels)), 9.0)
+        for part, variance in zip(choice.features.parts, choice.variances, strict=True):
+            rows = naive_rows(part, episodes)
+            rows = rows / rows.max(axis=0)
+            rows /= math.sqrt(max(1.0, float(np.mean([row @ row for row in rows]))))
+            kernel += variance * rows @ rows.T
+        scores.append(2.0 * laplace_log_evidence(kernel, labels).log_evidence + log_prior)
+    shares = np.exp(np.array(scores) - max(scores))
+    return shares / shares.sum()
+
+
+@pytest.mark.parametrize("count", [5, 30])
+def test_the_posterior_is_that_of_dense_kernels(count: int) -> None:
+    episodes, labels = labelled(by_state, seed=3, count=count)
+    assert 0 < labels.sum() < count
+    shares = weigh(CHOICES, episodes, labels, seed=0)
+    np.testing.assert_allclose(shares, naive_shares(episodes, labels), rtol=1e-6, atol=1e-12)
+
+
+class TestPurity:
+    def test_the_order_of_episodes_does_not_matter(self) -> None:
+        episodes, labels = labelled(by_pair, seed=4, count=40)
+        order = np.random.default_rng(5).permutation(40)
+        shuffled = weigh(CHOICES, [episodes[i] for i in order], labels[order], seed=0)
+        np.testing.assert_allclose(shuffled, weigh(CHOICES, episodes, labels, seed=0), rtol=1e-6)
+
+    def test_nor_does_the_seed_while_every_episode_counts(self) -> None:
+        episodes, labels = labelled(by_pair, seed=4, count=40)
+        first, second = (weigh(CHOICES, episodes, labels, seed) for seed in (0, 1))
+        np.testing.assert_array_equal(first, second)
+
+
+class Recording(list[Trajectory]):
+    """Episodes that note which of them were looked at."""
+
+    def __init__(self, episodes: list[Trajectory]) -> None:
+        super().__init__(episodes)
+        self.seen: list[int] = []
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        self.seen.append(index)
+        return super().__getitem__(index)
+
+
+class TestManyEpisodes:
+    """With more episodes than the evidence is taken on, a sample speaks for all."""
+
+    def setup_method(self) -> None:
+        self.episodes, self.labels = labelled(by_pair, seed=6, count=60)
+
+    @pytest.fixture(autouse=True)
+    def _few(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert MOST_EPISODES == 250
+        monkeypatch.setattr(competition, "MOST_EPISODES", 20)
+
+    def test_a_sample_of_them_is_scaled_up(self) -> None:
+        episodes = Recording(self.episodes)
+        shares = weigh(CHOICES, episodes, self.labels, seed=2)
+        kept = episodes.seen
+        assert len(set(kept)) == len(kept) == 20
+        few = weigh(CHOICES, [self.episodes[i] for i in kept], self.labels[kept], seed=2)
+        evidence = np.log(few) - PRIOR
+        scores = PRIOR + 3.0 * evidence  # 60 labels, 20 of them looked at
+        expected = np.exp(scores - scores.max())
+        np.testing.assert_allclose(shares, expected / expected.sum(), rtol=1e-6, atol=1e-12)
+
+    def test_the_sample_is_fixed_by_the_seed(self) -> None:
+        looked_at = []
+        for seed in (2, 2, 3):
+            episodes = Recording(self.episodes)
+            weigh(CHOICES, episodes, self.labels, seed)
+            looked_at.append(episodes.seen)
+        assert looked_at[0] == looked_at[1] != looked_at[2]
+
+
+class TestCheckpoint:
+    POINTS = tuple(checkpoint(labels) for labels in range(5001))
+
+    def test_it_needs_two_labels(self) -> None:
+        assert self.POINTS[:3] == (0, 0, 2)
+
+    def test_it_never_goes_back_nor_ahead(self) -> None:
+        assert all(a <= b for a, b in pairwise(self.POINTS))
+        assert all(point <= labels for labels, point in enumerate(self.POINTS))
+
+    def test_it_is_never_far_behind(self) -> None:
+        assert all(point > labels / GROWTH - 1 for labels, point in enumerate(self.POINTS))
+
+    def test_it_moves_when_labels_have_grown_by_a_quarter(self) -> None:
+        assert GROWTH == 1.25
+        moves = sorted(set(self.POINTS[2:]))
+        assert len(moves) <= 1 + math.log(5000 / 2) / math.log(1.25)
+        later = [point for point in moves if point > 40]  # where rounding matters little
+        ratios = [b / a for a, b in pairwise(later)]
+        assert min(ratios) > 1.22
+        assert max(ratios) < 1.28
+
+
+def test_every_candidate_covers_the_spaces() -> None:
+    """Also where the horizon is a single step."""
+    for spaces in (Spaces(1, 1, 1), Spaces(4, 3, 25)):
+        for choice in candidates(spaces):
+            assert choice.features.spaces == spaces
+            assert len(choice.variances) == len(choice.features.parts)
+            assert all(variance > 0 for variance in choice.variances)
+    late = candidates(Spaces(4, 3, 25))[5].features.parts[0]
+    assert late.steps == (22, 23, 24)
