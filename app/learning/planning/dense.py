@@ -28,6 +28,14 @@ def worthwhile(model: Model) -> bool:
     return len(model.columns) > DENSITY * size and 8.0 * size < MAX_BYTES
 
 
+def size(model: Model, grid: Grid) -> int:
+    """The bytes that matrix products take besides the grid's own: the matrix and its products."""
+    rows, span = len(model.indptr) - 1, grid.span + 1
+    width = int(model.weights.shape[1] + model.ended.shape[1])
+    # The matrix and its used rows; three products of them and one more on its way; its entries.
+    return 8 * (rows * (2 * width + 4 * span) + 4 * len(model.columns))
+
+
 def matrix(model: Model) -> Floats:
     """The transition matrix, shape (S*A, S + E), unseen rows filled in."""
     S, rows = model.weights.shape[1], len(model.indptr) - 1

@@ -99,13 +99,15 @@ def _plan_on(
     most, least = np.zeros((2, problem.horizon + 1, rows))
     tables = np.empty((2, rows * grid.span))
     laws = np.empty((2, 3, rows * grid.span)) if certify else np.empty(0)
-    if dense.worthwhile(model):
+    size = grid.bytes + dense.size(model, grid)
+    if dense.worthwhile(model) and size <= budget.bytes:
         full = dense.matrix(model)
         dense.bonus_bounds(full, model, most, least)
         dense.sweep(full, model, grid, most, actions, tables)
         if certify:
             dense.evaluate(full, model, grid, least, actions, laws)
     else:
+        size = grid.bytes
         bonus_bounds(model, most, least)
         sweeps.sweep(model, grid, most, actions, tables)
         if certify:
@@ -131,14 +133,15 @@ def _plan_on(
     )
     seconds = time.perf_counter() - began
     value = min(max(value, lower), upper)
-    return Plan("fast", policy, value, upper, lower, grid.cells, grid.bytes, seconds)
+    return Plan("fast", policy, value, upper, lower, grid.cells, size, seconds)
 
 
 def warm_up() -> None:
     """Compile, or load from the cache, everything that planning runs; a second or so at most."""
-    for followers in (1, 3):
-        matrix = np.zeros((3, 7))
+    S = 8
+    for followers in (1, S):  # sparse rows, then matrix products
+        matrix = np.zeros((S, 2 * S + 1))
         matrix[:, :followers] = 1.0 / followers
-        start, weights = np.full(3, 1.0 / 3.0), np.ones((2, 3, 1))
-        model = TransitionModel.from_dense(matrix, 3, 1)
-        plan_fast(PlanningProblem(start, model, weights, 0.0 * weights, np.zeros((3, 4))))
+        start, weights = np.full(S, 1.0 / S), np.ones((2, S, 1))
+        model = TransitionModel.from_dense(matrix, S, 1)
+        plan_fast(PlanningProblem(start, model, weights, 0.0 * weights, np.zeros((3, S + 1))))
