@@ -25,7 +25,7 @@ AGENT_KINDS: Mapping[str, type[Agent[Any]]] = MappingProxyType(
 def agent_kind(spec: AgentSpec) -> type[Agent[Any]]:
     """The class of the kind that a specification names."""
     kind = spec.algorithm.get("kind", "thompson")
-    if kind not in AGENT_KINDS:
+    if not isinstance(kind, str) or kind not in AGENT_KINDS:
         raise InvalidValue("algorithm.kind", f"one of {', '.join(AGENT_KINDS)}")
     return AGENT_KINDS[kind]
 

@@ -18,6 +18,8 @@ from app.learning.randomness import uniform
 from app.learning.rollout import expected_visits
 
 _ROLLOUTS = 2  # address of the luck in pending episodes
+_ROOM_EPSILON = 0.05  # a rough value is enough to see how much there is to gain
+_GOOD_LABELS = 5.0  # from this many on the model's own value counts more than half
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)
 
@@ -71,7 +73,7 @@ class ModelBased(Agent[AnyOptions]):
     def visit_bonus(
         self, largest: float, learned: Learned, episode: int, pending: Sequence[Policy]
     ) -> Floats:
-        """largest / (1 + visits), counting the visits that pending episodes will probably make.
+        """largest * room / (1 + visits), with the visits that pending episodes will make.
 
         It is added to the value and never clipped at 1: clipping ties all plans of a confident
         model, and exploration would be put off for ever.
@@ -81,7 +83,17 @@ class ModelBased(Agent[AnyOptions]):
         if pending:
             seed = int(uniform(self.spec.seed, episode, _ROLLOUTS) * 2.0**53)
             visits += expected_visits(counts.estimate(), self.start(), pending, spaces, seed)
-        return largest / (1.0 + learned.visits(visits))
+        return largest * self._room(learned) / (1.0 + learned.visits(visits))
+
+    def _room(self, learned: Learned) -> float:
+        """How much success there is still to gain, between 0 and 1.
+
+        Looking around costs success, so it should end where the known plan hardly ever fails.
+        What the model says of that plan counts the more the more good labels it comes from.
+        """
+        value = min(1.0, self.exploit(learned, _ROOM_EPSILON, certify=False).value)
+        good = self.experience.positives
+        return 1.0 - value * good / (good + _GOOD_LABELS)
 
     def _own_arrays(self) -> Arrays:
         return {

@@ -111,13 +111,38 @@ def parse(model: type[Parsed], data: object, field: str = "") -> Parsed:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise _invalid(error.errors()[0], field) from error
+        raise _invalid(error.errors(), data, field) from error
 
 
-def _invalid(problem: ErrorDetails, field: str) -> InvalidValue:
-    place = ".".join(str(part) for part in problem["loc"])
-    path = ".".join(part for part in (field, place) if part)
-    if problem["type"] == "extra_forbidden":
-        return InvalidValue(path, "no such option")
+def _invalid(problems: list[ErrorDetails], data: object, field: str) -> InvalidValue:
+    """The first problem; of one value that was read in several ways, the way that got furthest."""
+    places = [_place(problem, data) for problem in problems]
+    same = [i for i, place in enumerate(places) if place[: len(places[0])] == places[0]]
+    furthest = max(same, key=lambda i: len(places[i]))
+    problem, place = problems[furthest], places[furthest]
+    kind, context = problem["type"], problem.get("ctx", {})
     message = problem["msg"].removeprefix("Input should be ")
-    return InvalidValue(path or "value", message[:1].lower() + message[1:])
+    message = message[:1].lower() + message[1:]
+    if kind == "extra_forbidden":
+        message = "no such option"
+    elif kind == "missing":
+        message = "a value"
+    elif kind == "too_short":
+        message = f"at least {context['min_length']} of them"
+    elif kind.startswith("union_tag"):
+        place, message = (*place, "kind"), context.get("expected_tags", "a value")
+    return InvalidValue(".".join(part for part in (field, *place) if part) or "value", message)
+
+
+def _place(problem: ErrorDetails, data: object) -> tuple[str, ...]:
+    """The way to a value as the client wrote it, without the types that it was read as."""
+    place: list[str] = []
+    for part in problem["loc"]:
+        if isinstance(data, dict) and part in data:
+            data = data[part]
+        elif isinstance(data, list | tuple) and isinstance(part, int):
+            data = data[part]
+        elif problem["type"] != "missing" or part != problem["loc"][-1]:
+            continue
+        place.append(str(part))
+    return tuple(place)

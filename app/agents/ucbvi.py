@@ -119,7 +119,7 @@ class Ucbvi(ModelBased[UcbviOptions]):
 
     def design(self, learned: Learned) -> Posterior:
         """Sigma_t = kappa I + sum phi phi^T, in the scale of the raw features."""
-        data, scale = learned.belief.data, learned.belief.features.largest_norm()
+        data, scale = learned.belief.data, learned.belief.features.largest_norm() or 1.0
         counts, _ = data.counts()
         k = float(kappa(self.options.norm_bound))
         return Posterior(np.full(data.dimension, k * scale**2), data.design(), counts)

@@ -83,7 +83,8 @@ def first_width(epsilon: float, horizon: int) -> float:
 def _tightest(plan: Plan, finer: Plan) -> Plan:
     """The plan with the better lower bound, and the better upper bound of the two: both hold."""
     best = finer if finer.lower >= plan.lower else plan
-    return replace(best, upper=min(plan.upper, finer.upper))
+    upper = min(plan.upper, finer.upper)
+    return replace(best, upper=upper, value=min(best.value, upper))
 
 
 def _plan_on(
@@ -137,7 +138,7 @@ def _plan_on(
 
 
 def warm_up() -> None:
-    """Compile, or load from the cache, everything that planning runs; a second or so at most."""
+    """Compile, or load from the cache, everything that this planner runs."""
     S = 8
     for followers in (1, S):  # sparse rows, then matrix products
         matrix = np.zeros((S, 2 * S + 1))

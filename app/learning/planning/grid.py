@@ -164,6 +164,8 @@ def _close(low: Array, high: Array) -> None:
         if low[r] <= high[r]:
             lowest = min(lowest, low[r])
             highest = max(highest, high[r])
+    if lowest > highest:  # every episode has ended by now
+        lowest, highest = 0, 0
     for r in range(len(low) - 1):
         if low[r] > high[r]:
             low[r] = (lowest + highest) // 2

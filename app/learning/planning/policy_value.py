@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from scipy.special import expit
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.planning.exact import Space
-from app.learning.planning.problem import Floats, Integers, PlanningProblem
+from app.learning.planning.problem import Floats, Integers, PlanningProblem, Policy
 from app.learning.planning.successors import Successors
 
 PATHS = 5e6
@@ -19,16 +18,8 @@ _LOWER = "lower the horizon, or take a policy with fewer outcomes"
 Branch = tuple[float, int, tuple[int, ...]]
 
 
-class Enumerable(Protocol):
-    """A policy whose own randomness can be enumerated."""
-
-    def branches(self, step: int, state: int, memory: tuple[int, ...]) -> list[Branch]:
-        """Every (probability, action, next memory) that acting here can give."""
-        ...
-
-
 def policy_value(
-    problem: PlanningProblem, policy: Enumerable, space: Space = "logit", most: float = PATHS
+    problem: PlanningProblem, policy: Policy, space: Space = "logit", most: float = PATHS
 ) -> float:
     """The expected worth of ``policy``, by enumeration; refuses more than ``most`` paths.
 
@@ -93,7 +84,7 @@ class _Paths:
         )
 
 
-def _act(paths: _Paths, policy: Enumerable, h: int, most: float) -> tuple[_Paths, Integers]:
+def _act(paths: _Paths, policy: Policy, h: int, most: float) -> tuple[_Paths, Integers]:
     """Split every path by what the policy may do there; with the actions."""
     pairs = np.stack([paths.states, paths.memory], axis=1)
     kinds, which = np.unique(pairs, axis=0, return_inverse=True)

@@ -5,7 +5,8 @@ worth the expectation, in the model, of
 
     f(offset + sum_h w_h(s_h, a_h), sum_h v_h(s_h, a_h)) + sum_h b_h(s_h, a_h)
 
-with f(x, y) = mu(x + y) in logit space and min(mu(x) + y, 1) in reward space.
+with f(x, y) = mu(x) in logit space, where optimism is part of w and v is not used, and
+min(mu(x) + y, 1) in reward space.
 
 An episode may end early. The model then moves to an *ended* column: the episode stays where it
 ended, takes no more actions, and adds a known remainder to both sums.
@@ -164,6 +165,12 @@ class Policy(Protocol):
         self, step: int, state: int, memory: tuple[int, ...], uniform: float
     ) -> tuple[int, tuple[int, ...]]:
         """The action at ``step`` in ``state``, and the memory for the next step."""
+        ...
+
+    def branches(
+        self, step: int, state: int, memory: tuple[int, ...]
+    ) -> list[tuple[float, int, tuple[int, ...]]]:
+        """Every (probability, action, memory) that ``act`` can give."""
         ...
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -27,6 +27,15 @@ class UniformPolicy:
         """An action; nothing is remembered."""
         return int(uniform * self.actions), memory
 
+    def branches(
+        self,
+        step: int,  # noqa: ARG002
+        state: int,  # noqa: ARG002
+        memory: tuple[int, ...],
+    ) -> list[tuple[float, int, tuple[int, ...]]]:
+        """Every action, with the same probability."""
+        return [(1.0 / self.actions, action, memory) for action in range(self.actions)]
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The number of actions."""
         return {"actions": np.array(self.actions)}
