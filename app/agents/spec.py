@@ -130,18 +130,18 @@ def _invalid(problems: list[ErrorDetails], data: object, field: str) -> InvalidV
     elif kind == "too_short":
         message = f"at least {context['min_length']} of them"
     elif kind.startswith("union_tag"):
-        place, message = (*place, "kind"), context.get("expected_tags", "a value")
+        tags = context.get("expected_tags")
+        place, message = (*place, "kind"), f"one of {tags}" if tags else "a value"
     return InvalidValue(".".join(part for part in (field, *place) if part) or "value", message)
 
 
-def _place(problem: ErrorDetails, data: object) -> tuple[str, ...]:
+def _place(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
     """The way to a value as the client wrote it, without the types that it was read as."""
     place: list[str] = []
     for part in problem["loc"]:
-        if isinstance(data, dict) and part in data:
-            data = data[part]
-        elif isinstance(data, list | tuple) and isinstance(part, int):
-            data = data[part]
+        in_list = isinstance(value, list | tuple) and isinstance(part, int)
+        if in_list or (isinstance(value, dict) and part in value):
+            value = value[part]
         elif problem["type"] != "missing" or part != problem["loc"][-1]:
             continue
         place.append(str(part))
