@@ -1,0 +1,259 @@
+"""What labels say about a map: scales as priors, visits, and following labels that change."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from app.agents.belief import Belief, Prior
+from app.agents.experience import Experience
+from app.learning.features import Blocks, OneHot, Spaces, Table
+from app.learning.trajectory import UNREPORTED, Trajectory
+
+S, A, H = 3, 2, 4
+SPACES = Spaces(S, A, H)
+EVERY = tuple(range(H))
+STATES = OneHot(SPACES, False, True, False, EVERY)
+PAIRS = OneHot(SPACES, False, True, True, EVERY)
+STEPS = OneHot(SPACES, True, True, False, EVERY)
+LATE = OneHot(SPACES, False, True, False, (2, 3))
+
+
+def episodes(seed, count):
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        ended = rng.random() < 0.4
+        length = int(rng.integers(1, H)) if ended else H
+        trajectory = Trajectory(
+            rng.integers(S, size=length),
+            rng.integers(A, size=length),
+            int(rng.integers(S)) if ended else UNREPORTED,
+            bool(ended),
+        )
+        yield number, trajectory, int(rng.random() < 0.5)
+
+
+def taught(seed=1, count=15):
+    experience = Experience(SPACES)
+    for number, trajectory, label in episodes(seed, count):
+        experience.finish(number, trajectory)
+        experience.label(number, label)
+    return experience
+
+
+def dense_rows(features, experience):
+    rows = np.zeros((len(experience.labels), features.dimension))
+    for i, number in enumerate(experience.labels):
+        indices, values = features.row(experience.episodes[number])
+        rows[i, indices] = values
+    return rows
+
+
+def labels_of(experience):
+    return np.array(list(experience.labels.values()), dtype=float)
+
+
+def ridge(rows, labels, precisions):
+    """The regularised estimate of a logistic model, by a general solver."""
+
+    def loss(w):
+        z = rows @ w
+        value = np.logaddexp(0.0, z).sum() - labels @ z + 0.5 * precisions @ w**2
+        return value, rows.T @ (expit(z) - labels) + precisions * w
+
+    return minimize(loss, np.zeros(rows.shape[1]), jac=True, method="BFGS", tol=1e-9).x
+
+
+def in_adaptive_scale(rows, sizes):
+    """Each column over its largest entry, each part over the root mean square of its norm."""
+    largest = np.abs(rows).max(axis=0)
+    scaled = rows / np.where(largest > 0, largest, 1.0)
+    blocks = np.split(scaled, np.cumsum(sizes)[:-1], axis=1)
+    norms = [np.sqrt(max(1.0, np.mean([row @ row for row in block]))) for block in blocks]
+    return np.hstack([block / norm for block, norm in zip(blocks, norms, strict=True)])
+
+
+TABLE = Table(SPACES, np.random.default_rng(8).normal(scale=5.0, size=(S, A, 3)))
+
+
+@pytest.mark.parametrize(
+    ("features", "variances"),
+    [
+        (STATES, (9.0,)),
+        (PAIRS, (0.5,)),
+        (TABLE, (9.0,)),
+        (Blocks(SPACES, (STATES, PAIRS)), (3.0, 6.0)),
+        (Blocks(SPACES, (STATES, STEPS, TABLE)), (1.5, 4.5, 2.0)),
+    ],
+    ids=["states", "pairs", "table", "two blocks", "three blocks"],
+)
+def test_a_scale_is_a_prior(features, variances):
+    """Fitting raw features equals fitting scaled ones under equal variances."""
+    experience = taught()
+    learned = Belief(features, Prior(variances, intercept_variance=4.0)).follow(experience)
+    parts = features.parts if isinstance(features, Blocks) else (features,)
+    sizes = [part.dimension for part in parts]
+    raw, labels = dense_rows(features, experience), labels_of(experience)
+    scaled = np.hstack([in_adaptive_scale(raw, sizes), np.ones((len(raw), 1))])
+    precisions = np.append(np.repeat(1.0 / np.array(variances), sizes), 1.0 / 4.0)
+    theta = ridge(scaled, labels, precisions)
+    assert learned.fit.converged
+    logits = raw @ learned.fit.weights + learned.fit.intercept
+    np.testing.assert_allclose(logits, scaled @ theta, atol=1e-5)
+    assert np.abs(logits).max() > 0.1
+    # And so is the spread around it: the deviation of each episode's logit.
+    z = scaled @ theta
+    hessian = np.diag(precisions) + scaled.T @ ((expit(z) * expit(-z))[:, None] * scaled)
+    deviations = np.sqrt(np.einsum("ij,jk,ik->i", scaled, np.linalg.inv(hessian), scaled))
+    np.testing.assert_allclose(learned.posterior.norms(raw, intercept=1.0), deviations, rtol=1e-5)
+
+
+@pytest.mark.parametrize("features", [STATES, STEPS, PAIRS, TABLE])
+def test_the_papers_scale_is_the_bound_of_the_norm(features):
+    """Rows divided by the bound, a ridge of one for every weight, and no intercept."""
+    experience = taught()
+    learned = Belief(features, Prior(None, None)).follow(experience)
+    scaled = dense_rows(features, experience) / features.largest_norm()
+    assert (np.linalg.norm(scaled, axis=1) <= 1.0 + 1e-12).all()
+    theta = ridge(scaled, labels_of(experience), np.ones(features.dimension))
+    assert learned.fit.intercept == 0.0
+    np.testing.assert_allclose(
+        learned.fit.weights * features.largest_norm(), theta, rtol=1e-4, atol=1e-6
+    )
+
+
+def test_the_papers_ridge_may_be_another():
+    experience = taught()
+    learned = Belief(STATES, Prior(None, None, regularisation=7.0)).follow(experience)
+    scaled = dense_rows(STATES, experience) / H
+    theta = ridge(scaled, labels_of(experience), np.full(S, 7.0))
+    np.testing.assert_allclose(learned.fit.weights * H, theta, rtol=1e-4, atol=1e-6)
+
+
+def test_without_labels_the_prior_is_all_there_is():
+    belief = Belief(STATES, Prior((9.0,), 4.0))
+    learned = belief.follow(Experience(SPACES))
+    assert not learned.fit.weights.any()
+    assert learned.fit.intercept == 0.0
+    np.testing.assert_allclose(learned.posterior.norms(np.eye(S)), 3.0)
+    np.testing.assert_allclose(learned.posterior.norms(np.zeros((1, S)), intercept=1.0), 2.0)
+
+
+class TestVisits:
+    """One labelled episode in states 0, 0, 1 that ended in 2; one unlabelled in state 1."""
+
+    def setup_method(self):
+        self.experience = Experience(SPACES)
+        self.experience.finish(0, Trajectory(np.array([0, 0, 1]), np.array([0, 1, 1]), 2, True))
+        self.experience.label(0, 1)
+        self.experience.finish(1, Trajectory(np.array([1, 1]), np.array([0, 0])))
+        self.pairs = self.experience.transitions.visits.reshape(S, A).astype(float)
+
+    def visits(self, features):
+        parts = len(features.parts) if isinstance(features, Blocks) else 1
+        return (
+            Belief(features, Prior((1.0,) * parts, 1.0)).follow(self.experience).visits(self.pairs)
+        )
+
+    def test_touches_are_counted_in_labelled_episodes_alone(self):
+        learned = Belief(STATES, Prior((1.0,), 1.0)).follow(self.experience)
+        assert learned.touches.tolist() == [2.0, 1.0, 1.0]
+
+    def test_a_cell_is_as_known_as_the_less_known_of_pair_and_feature(self):
+        visits = self.visits(STATES)
+        assert visits.shape == (H, S, A)
+        for h in range(H):
+            # Pairs were seen [[1, 1], [2, 1], [0, 0]] times, states in labels [2, 1, 1] times.
+            assert visits[h].tolist() == [[1, 1], [1, 1], [0, 0]]
+
+    def test_only_the_steps_that_have_the_feature_are_held_down(self):
+        visits = self.visits(LATE)
+        assert visits[0].tolist() == visits[1].tolist() == self.pairs.tolist()
+        # At steps 2 and 3 the labelled episode was in 1, then over in 2.
+        assert visits[2].tolist() == visits[3].tolist() == [[0, 0], [1, 1], [0, 0]]
+
+    def test_features_of_single_steps_are_left_out(self):
+        np.testing.assert_array_equal(self.visits(STEPS), np.broadcast_to(self.pairs, (H, S, A)))
+        np.testing.assert_array_equal(self.visits(TABLE), np.broadcast_to(self.pairs, (H, S, A)))
+
+    def test_of_several_parts_the_least_known_counts(self):
+        both = self.visits(Blocks(SPACES, (STEPS, STATES, LATE)))
+        np.testing.assert_array_equal(
+            both, np.minimum(self.visits(STATES), self.visits(LATE)),
+        )  # fmt: skip
+
+    def test_the_counts_it_is_given_stay_as_they_are(self):
+        before = self.pairs.copy()
+        self.visits(STATES)
+        np.testing.assert_array_equal(self.pairs, before)
+
+
+class TestFollowing:
+    """Labels that are replaced, withdrawn or late leave what a fresh belief would have."""
+
+    FEATURES = Blocks(SPACES, (STATES, STEPS))
+    PRIOR = Prior((3.0, 6.0), 9.0)
+
+    def assert_like_fresh(self, learned, experience):
+        fresh = Belief(self.FEATURES, self.PRIOR).follow(experience)
+        np.testing.assert_allclose(learned.precision, fresh.precision, rtol=1e-12)
+        np.testing.assert_allclose(learned.fit.weights, fresh.fit.weights, atol=1e-7)
+        assert learned.fit.intercept == pytest.approx(fresh.fit.intercept, abs=1e-7)
+        np.testing.assert_allclose(learned.touches, fresh.touches)
+        unit = np.eye(self.FEATURES.dimension)
+        np.testing.assert_allclose(
+            learned.posterior.norms(unit), fresh.posterior.norms(unit), rtol=1e-6
+        )
+
+    def test_replaced_and_withdrawn_labels(self):
+        experience, belief = taught(), Belief(self.FEATURES, self.PRIOR)
+        before = belief.follow(experience)
+        for number in (2, 5, 9):
+            experience.label(number, 1 - experience.labels[number])
+        replaced = belief.follow(experience)
+        assert np.abs(replaced.fit.weights - before.fit.weights).max() > 1e-3
+        self.assert_like_fresh(replaced, experience)
+        for number in (0, 5, 14):
+            experience.withdraw(number)
+        self.assert_like_fresh(belief.follow(experience), experience)
+        experience.label(5, 1)
+        self.assert_like_fresh(belief.follow(experience), experience)
+
+    def test_a_largest_value_that_is_withdrawn_is_forgotten(self):
+        """The scale follows the labelled episodes, down as well as up."""
+        experience, belief = Experience(SPACES), Belief(STATES, Prior((1.0,), 1.0))
+        experience.finish(0, Trajectory(np.array([0, 1, 1, 2]), np.zeros(4, dtype=int)))
+        experience.finish(1, Trajectory(np.array([0, 0, 0, 0]), np.zeros(4, dtype=int)))
+        experience.label(0, 1)
+        alone = belief.follow(experience).precision
+        experience.label(1, 0)
+        assert belief.follow(experience).precision[0] > 4.0 * alone[0]
+        experience.withdraw(1)
+        np.testing.assert_allclose(belief.follow(experience).precision, alone)
+
+    def test_all_labels_withdrawn_is_none_given(self):
+        experience, belief = taught(), Belief(self.FEATURES, self.PRIOR)
+        belief.follow(experience)
+        for number in list(experience.labels):
+            experience.withdraw(number)
+        learned = belief.follow(experience)
+        assert not learned.fit.weights.any()
+        self.assert_like_fresh(learned, Experience(SPACES))
+
+    def test_nothing_new_is_nothing_to_fit(self):
+        experience, belief = taught(), Belief(self.FEATURES, self.PRIOR)
+        learned = belief.follow(experience)
+        experience.finish(99, Trajectory(np.array([0]), np.array([0])))
+        assert belief.follow(experience) is learned
+
+    def test_arrays_go_on_from_the_same_place(self):
+        experience, belief = taught(count=10), Belief(self.FEATURES, self.PRIOR)
+        belief.follow(experience)
+        restored = Belief(self.FEATURES, self.PRIOR)
+        restored.load(belief.arrays())
+        for number, trajectory, label in list(episodes(4, 16))[10:]:
+            experience.finish(number, trajectory)
+            experience.label(number, label)
+        here, there = belief.follow(experience), restored.follow(experience)
+        np.testing.assert_array_equal(here.fit.weights, there.fit.weights)
+        assert here.fit.iterations == there.fit.iterations
