@@ -1,0 +1,265 @@
+"""Posterior sampling: what is drawn anew for each episode, and what is not."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from app.agents import AgentSpec, make_agent
+from app.agents.spec import parse
+from app.learning.competition import checkpoint
+from app.learning.trajectory import UNREPORTED, Trajectory
+
+S, A, H = 3, 2, 4
+FULL = {"kind": "one_hot", "over": ["step", "state", "action"]}
+STATES = {"kind": "one_hot", "over": ["state"]}
+
+
+def history(seed=2, count=20):
+    """Episodes that end early now and then; good if they were often in state 2."""
+    rng = np.random.default_rng(seed)
+    for number in range(count):
+        ended = rng.random() < 0.3
+        length = int(rng.integers(1, H)) if ended else H
+        states, actions = rng.integers(S, size=length), rng.integers(A, size=length)
+        final = int(rng.integers(S)) if ended else UNREPORTED
+        good = np.count_nonzero(states == 2) >= 2 or rng.random() < 0.15
+        yield number, Trajectory(states, actions, final, bool(ended)), int(good)
+
+
+def agent_of(features=FULL, count=20, seed=5, **options):
+    data = {
+        "states": S,
+        "actions": A,
+        "horizon": H,
+        "features": features,
+        "algorithm": {"kind": "thompson"} | options,
+        "seed": seed,
+    }
+    agent = make_agent(parse(AgentSpec, data))
+    for number, trajectory, label in history(count=count):
+        agent.finish(number, trajectory)
+        agent.label(number, label)
+    return agent
+
+
+def same(first, second):
+    """Whether two plans are one: the policy to the last bit, and the bounds."""
+    ours, theirs = first.policy.arrays(), second.policy.arrays()
+    equal = all(np.array_equal(array, theirs[key]) for key, array in ours.items())
+    return equal and (first.upper, first.lower) == (second.upper, second.lower)
+
+
+class TestDraws:
+    def test_every_episode_has_its_own(self):
+        agent = agent_of()
+        weights = [agent.plan(n, certify=False).policy.weights for n in range(20, 30)]
+        assert len({table.tobytes() for table in weights}) == 10
+
+    def test_an_episode_has_only_one(self):
+        """Asked for again, also in between others or by another agent, it is the same."""
+        agent = agent_of()
+        first = agent.plan(20, certify=False)
+        agent.plan(21, certify=False)
+        agent.plan(20, "exploit", certify=False)
+        assert same(agent.plan(20, certify=False), first)
+        assert same(agent_of().plan(20, certify=False), first)
+
+    def test_another_seed_has_others(self):
+        first, second = (agent_of(seed=seed).plan(20, certify=False) for seed in (5, 6))
+        assert not np.array_equal(first.policy.weights, second.policy.weights)
+
+    def test_a_certificate_is_for_the_same_draw(self):
+        agent = agent_of()
+        for number in range(20, 25):
+            plain, certified = agent.plan(number, certify=False), agent.plan(number)
+            np.testing.assert_array_equal(plain.policy.weights, certified.policy.weights)
+            assert certified.gap <= agent.options.epsilon
+            assert certified.upper <= plain.upper
+
+    def test_the_best_of_more_is_no_worse(self):
+        """The first draw of an episode is the same however many there are."""
+        agents = [agent_of(draws=draws) for draws in (1, 2, 6)]
+        gained = 0
+        for number in range(20, 30):
+            one, two, six = (agent.plan(number, certify=False).value for agent in agents)
+            assert one <= two <= six
+            gained += six > one
+        assert gained >= 5
+
+    def test_without_spread_the_estimate_itself_is_drawn(self):
+        agent = agent_of(spread=0.0)
+        learned = agent.beliefs[0].follow(agent.experience)
+        table = learned.belief.features.spread(learned.fit.weights)
+        for number in (20, 21):
+            policy = agent.plan(number, certify=False).policy
+            np.testing.assert_allclose(policy.weights, table, rtol=1e-12)
+
+    def test_draws_spread_as_the_posterior_does(self):
+        """60 draws of every weight, in posterior deviations: chi-square, two-sided at 1e-6.
+
+        With features of whole (step, state, action) a policy's table is the drawn weights.
+        """
+        agent = agent_of(draws=1, spread=0.5, visit_bonus=0.0)
+        posterior = agent.beliefs[0].follow(agent.experience).posterior
+        covariance = np.array([posterior.solve(unit) for unit in np.eye(posterior.size)])
+        mean = agent.beliefs[0].follow(agent.experience).fit.weights
+        drawn = np.array(
+            [agent.plan(n, certify=False).policy.weights.ravel() for n in range(100, 160)]
+        )
+        root = np.linalg.cholesky(covariance[:-1, :-1])
+        whitened = np.linalg.solve(root, (drawn - mean).T) / 0.5
+        total = float((whitened**2).sum())
+        low, high = stats.chi2.interval(1 - 1e-6, df=whitened.size)
+        assert low < total < high
+
+    def test_exploiting_draws_nothing(self):
+        agent = agent_of()
+        assert same(agent.plan(20, "exploit"), agent.plan(33, "exploit"))
+        learned = agent.beliefs[0].follow(agent.experience)
+        table = learned.belief.features.spread(learned.fit.weights)
+        np.testing.assert_array_equal(agent.plan(20, "exploit").policy.weights, table)
+        assert agent.plan(20, "exploit").upper <= 1.0 + 1e-9
+
+
+class TestPending:
+    """Episodes that run side by side count as visits where they will probably go."""
+
+    def bonus(self, agent, pending):
+        learned = agent.beliefs[0].follow(agent.experience)
+        return agent.visit_bonus(0.1, learned, 20, pending)
+
+    def test_they_lower_the_bonus_where_they_go(self):
+        agent = agent_of()
+
+        class Stubborn:
+            """Always takes action 1."""
+
+            def act(self, step, state, memory, uniform):
+                return 1, memory
+
+            def arrays(self):
+                return {}
+
+        alone, beside = self.bonus(agent, []), self.bonus(agent, [Stubborn()] * 3)
+        np.testing.assert_array_equal(beside[:, :, 0], alone[:, :, 0])
+        assert (beside <= alone).all()
+        visits = agent.experience.transitions.visits.reshape(S, A)
+        added = (alone[0] * (1.0 + visits) / beside[0]) - (1.0 + visits)
+        assert added.round(9).tolist() == added.round(0).tolist()  # whole visits
+        assert 3 <= added.sum() <= 3 * H  # each takes a step, and may end early
+
+    def test_more_of_them_lower_it_more(self):
+        agent = agent_of()
+        policy = agent.plan(20, certify=False).policy
+        sums = [self.bonus(agent, [policy] * count).sum() for count in (0, 1, 4, 16)]
+        assert sums[0] > sums[1] > sums[2] > sums[3]
+
+    def test_a_plan_takes_them_into_account(self):
+        """So that a fleet does not go to one place all at once."""
+        agent = agent_of(visit_bonus=10.0, spread=0.0)
+        first = agent.plan(20, certify=False)
+        later = agent.plan(20, pending=[first.policy] * 20, certify=False)
+        assert later.upper < first.upper
+        assert not np.array_equal(later.policy.actions, first.policy.actions)
+
+    def test_they_are_not_learned_from(self):
+        agent = agent_of()
+        policy = agent.plan(20, certify=False).policy
+        before = agent.snapshot()
+        agent.plan(20, pending=[policy] * 3, certify=False)
+        assert agent.snapshot() == before
+
+
+class TestShares:
+    """How probable each of the competing maps is."""
+
+    PRIOR = np.exp([0.0, -0.5, -1.0, -1.5, -0.5, -0.5, -1.5])
+
+    def test_one_map_has_it_all(self):
+        assert agent_of().shares().tolist() == [1.0]
+
+    def test_they_are_the_prior_before_there_are_labels_of_both_kinds(self):
+        agent = agent_of({"kind": "auto"}, count=0)
+        np.testing.assert_allclose(agent.shares(), self.PRIOR / self.PRIOR.sum())
+        for number, trajectory, _ in history(count=3):
+            agent.finish(number, trajectory)
+            agent.label(number, 1)
+        np.testing.assert_allclose(agent.shares(), self.PRIOR / self.PRIOR.sum())
+
+    def test_they_sum_to_one(self):
+        for count in (2, 5, 20):
+            shares = agent_of({"kind": "auto"}, count=count).shares()
+            assert shares.shape == (7,)
+            assert (shares >= 0.0).all()
+            assert shares.sum() == pytest.approx(1.0)
+
+    def test_they_change_at_checkpoints_only(self):
+        agent = agent_of({"kind": "auto"}, count=0)
+        seen = []
+        for number, trajectory, label in history(count=25):
+            agent.finish(number, trajectory)
+            agent.label(number, label)
+            seen.append(agent.shares().tolist())
+        for labels in range(2, 25):
+            moved = checkpoint(labels + 1) != checkpoint(labels)
+            assert moved or seen[labels] == seen[labels - 1]
+        assert len({tuple(shares) for shares in seen}) >= 6
+
+    def test_a_label_replaced_behind_the_checkpoint_counts_at_once(self):
+        agent = agent_of({"kind": "auto"})
+        before = agent.shares()
+        agent.label(0, 1 - agent.experience.labels[0])
+        assert not np.array_equal(agent.shares(), before)
+        agent.label(0, 1 - agent.experience.labels[0])
+        np.testing.assert_array_equal(agent.shares(), before)
+
+    def test_maps_are_drawn_by_their_shares(self):
+        # Chi-square over the maps expected at least 5 times: wrong once in a million.
+        agent = agent_of({"kind": "auto"}, count=4, draws=1, epsilon=0.9)
+        taken = np.zeros(7)
+
+        class Noted:
+            def __init__(self, index, belief):
+                self.index, self.belief = index, belief
+
+            def follow(self, experience):
+                taken[self.index] += 1
+                return self.belief.follow(experience)
+
+        agent.beliefs = [Noted(i, belief) for i, belief in enumerate(agent.beliefs)]
+        n = 300
+        for number in range(20, 20 + n):
+            agent.plan(number, certify=False)
+        assert taken.sum() == n
+        expected = n * agent.shares()
+        likely = expected >= 5
+        assert likely.sum() >= 4
+        grouped = (
+            [*taken[likely], taken[~likely].sum()],
+            [*expected[likely], expected[~likely].sum()],
+        )
+        statistic = sum((o - e) ** 2 / max(e, 1.0) for o, e in zip(*grouped, strict=True))
+        assert statistic < stats.chi2.isf(1e-6, df=likely.sum())
+
+    def test_the_most_probable_is_exploited(self):
+        agent = agent_of({"kind": "auto"})
+        learned = agent.beliefs[int(np.argmax(agent.shares()))].follow(agent.experience)
+        table = learned.belief.features.spread(learned.fit.weights)
+        np.testing.assert_array_equal(agent.plan(20, "exploit").policy.weights, table)
+
+
+def test_the_deviation_of_the_prior_is_an_option():
+    """Before any label, a drawn weight is a normal number of that deviation and spread."""
+    tables = [
+        agent_of(STATES, count=0, prior_deviation=size, draws=1).plan(3, certify=False).policy
+        for size in (1.0, 3.0)
+    ]
+    np.testing.assert_allclose(tables[1].weights, 3.0 * tables[0].weights)
+    assert np.abs(tables[0].weights).max() > 0.01
+
+
+def test_it_learns_which_state_is_good():
+    """After 60 labels of episodes that are good if they were in state 2 twice."""
+    agent = agent_of(STATES, count=60)
+    learned = agent.beliefs[0].follow(agent.experience)
+    assert learned.fit.weights[2] > max(learned.fit.weights[:2]) + 0.3
