@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from app.agents import AGENT_KINDS
@@ -36,7 +37,8 @@ def main() -> None:
     try:
         app()
     except PlauditError as error:
-        Console(stderr=True).print(f"[red]error[/red] {error}", highlight=False)
+        line = f"[red]error[/red] {escape(str(error))}"
+        Console(stderr=True).print(line, highlight=False, soft_wrap=True)
         raise SystemExit(2) from error
 
 
@@ -88,7 +90,10 @@ def simulate(
     delay: Annotated[int, typer.Option(min=0, help="Labels come this many episodes late.")] = 0,
     flips: Annotated[float, typer.Option(min=0, max=1, help="Share of labels that are wrong.")] = 0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; one per core.")] = None,
-    out: Annotated[Path, typer.Option(help="Where the picture and the JSON go.")] = Path("out"),
+    out: Annotated[
+        Path,
+        typer.Option(file_okay=False, writable=True, help="Where the picture and the JSON go."),
+    ] = Path("out"),
 ) -> None:
     """Let an agent learn a known task."""
     for needed in ("gymnasium", "matplotlib"):
@@ -150,4 +155,6 @@ def _report(result: Experiment, path: Path) -> None:
     console.print(
         f"90 % of the best possible: {reached}, {result.failed()} of {seeds} seeds failed"
     )
-    console.print(f"wrote {path}.png and {path}.json", highlight=False)
+    console.print(
+        f"wrote {path}.png and {path}.json", markup=False, highlight=False, soft_wrap=True
+    )

@@ -1,0 +1,239 @@
+"""The `plaudit` command, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from app import cli
+from app.agents import AGENT_KINDS
+from app.simulation.tasks import load_task, task_names
+
+COMMAND = Path(sys.executable).with_name("plaudit")
+
+
+@pytest.fixture
+def wide(monkeypatch):
+    """A terminal without colours on which nothing is broken into lines."""
+    for name, value in {"COLUMNS": "400", "NO_COLOR": "1", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def plaudit(monkeypatch, tmp_path, capsys):
+    """Runs the command in this process: exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["plaudit", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        captured = capsys.readouterr()
+        return int(left.value.code or 0), captured.out, captured.err
+
+    return call
+
+
+class TestHelp:
+    def test_version(self):
+        result = CliRunner().invoke(cli.app, ["--version"])
+        assert result.exit_code == 0
+        assert result.output == f"plaudit {version('plaudit')}\n"
+
+    @pytest.mark.usefixtures("wide")
+    def test_help_lists_the_commands(self):
+        result = CliRunner().invoke(cli.app, ["--help"])
+        assert result.exit_code == 0
+        assert "simulate" in result.output
+
+    @pytest.mark.usefixtures("wide")
+    def test_help_of_simulate_lists_tasks_and_kinds(self):
+        result = CliRunner().invoke(cli.app, ["simulate", "--help"])
+        assert result.exit_code == 0
+        for name in (*task_names(), *AGENT_KINDS):
+            assert name in result.output
+
+    @pytest.mark.usefixtures("wide")
+    def test_no_command_shows_the_help(self):
+        result = CliRunner().invoke(cli.app, [])
+        assert "simulate" in result.output
+        assert "Traceback" not in result.output
+
+
+class TestRefusals:
+    """One line that names what is wrong, exit code 2, and nothing written."""
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (["nowhere"], "task: expected one of"),
+            (["[/red]"], "got '[/red]'"),
+            (["[bold]lake"], "got '[bold]lake'"),
+            (["riverswim-6", "--agent", "magic"], "algorithm.kind: expected one of thompson"),
+            (["riverswim-6", "--options", "{"], "options: expected JSON"),
+            (["riverswim-6", "--options", "[1]"], "options: expected a JSON object"),
+            (["riverswim-6", "--options", '{"speed": 9}'], "algorithm.speed: expected no such"),
+            (["riverswim-6", "--options", '{"draws": 0}'], "algorithm.draws: expected"),
+            (["riverswim-6", "--features", "everything"], "features: expected JSON"),
+            (["riverswim-6", "--features", '{"kind": "magic"}'], "features.kind: expected one of"),
+            (
+                ["riverswim-6", "--features", '{"kind": "one_hot", "over": ["place"]}'],
+                "features.over.0: expected 'step', 'state' or 'action'",
+            ),
+            (
+                ["riverswim-6", "--features", '{"kind": "table", "values": [[[1]]]}'],
+                "features.values: expected shape (6, 2, d) or (20, 6, 2, d), got (1, 1, 1)",
+            ),
+            (["riverswim-6", "--agent", "ucbvi", "--features", "auto"], "features.kind: expected"),
+        ],
+    )
+    def test_what_the_user_got_wrong(self, plaudit, tmp_path, arguments, says):
+        code, output, errors = plaudit("simulate", *arguments)
+        assert code == 2
+        assert errors.startswith("error ")
+        assert errors.count("\n") == 1
+        assert says in errors
+        assert not output
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [
+            ("--seeds", "0"),
+            ("--episodes", "0"),
+            ("--episodes", "many"),
+            ("--flips", "1.5"),
+            ("--delay", "-1"),
+            ("--parallel", "0"),
+            ("--jobs", "0"),
+            ("--first-seed", "-1"),
+        ],
+    )
+    @pytest.mark.usefixtures("wide")
+    def test_numbers_out_of_range(self, plaudit, tmp_path, option, value):
+        code, _, errors = plaudit("simulate", "riverswim-6", option, value)
+        assert code == 2
+        assert option in errors
+        assert "Traceback" not in errors
+        assert not list(tmp_path.iterdir())
+
+    @pytest.mark.usefixtures("wide")
+    def test_a_file_in_the_place_of_the_output(self, plaudit, tmp_path):
+        """Said before anything is played, not when the results should be written."""
+        (tmp_path / "taken").write_text("mine")
+        code, _, errors = plaudit("simulate", "riverswim-6", "--out", "taken")
+        assert code == 2
+        assert "--out" in errors
+        assert (tmp_path / "taken").read_text() == "mine"
+
+    def test_a_budget_from_the_environment_is_kept(self, plaudit, monkeypatch):
+        monkeypatch.setenv("PLAUDIT_PLAN_CELLS", "5")
+        code, _, errors = plaudit(
+            "simulate", "riverswim-6", "--seeds", "1", "--episodes", "2", "--jobs", "1"
+        )
+        assert code == 2
+        last = errors.splitlines()[-1]
+        assert last.startswith("error plan: grid points: needs ")
+        assert last.endswith("or raise epsilon")
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    """One real run of the installed command."""
+    out = tmp_path_factory.mktemp("simulated") / "new" / "[out]"
+    arguments = ["simulate", "riverswim-6", "--seeds", "2", "--episodes", "12"]
+    result = subprocess.run(
+        [COMMAND, *arguments, "--first-seed", "3", "--out", str(out)],
+        capture_output=True, text=True, timeout=300, cwd=out.parent.parent,
+    )  # fmt: skip
+    return out, result
+
+
+class TestSimulate:
+    def test_it_succeeds(self, simulated):
+        _, result = simulated
+        assert result.returncode == 0, result.stderr
+        assert "Traceback" not in result.stderr
+
+    def test_it_shows_the_curve_and_says_what_it_wrote(self, simulated):
+        out, result = simulated
+        assert "thompson on riverswim-6" in result.stdout
+        assert f"best possible {load_task('riverswim-6').optimum():.3f}" in result.stdout
+        assert "90 % of the best possible" in result.stdout
+        last = result.stdout.splitlines()[-1]
+        files = [out / f"riverswim-6-thompson.{kind}" for kind in ("png", "json")]
+        assert last == f"wrote {files[0]} and {files[1]}"
+        assert sorted(out.iterdir()) == sorted(files)
+
+    def test_the_picture_is_one(self, simulated):
+        out, _ = simulated
+        with Image.open(out / "riverswim-6-thompson.png") as picture:
+            picture.load()
+            assert picture.format == "PNG"
+            width, height = picture.size
+            pixels = np.asarray(picture.convert("L"))
+        assert 800 <= width <= 3000
+        assert 400 <= height <= 2000
+        assert 0.005 < (pixels < 200).mean() < 0.5  # drawn upon, and mostly paper
+
+    def test_the_numbers_are_those_of_the_runs(self, simulated):
+        out, _ = simulated
+        summary = json.loads((out / "riverswim-6-thompson.json").read_text())
+        assert summary.keys() == {
+            "setting", "optimum", "uniform", "reached_median", "failed", "regret_mean", "runs",
+        }  # fmt: skip
+        setting = summary["setting"]
+        assert (setting["task"], setting["episodes"]) == ("riverswim-6", 12)
+        assert setting["algorithm"] == {"kind": "thompson"}
+        assert setting["budget"] == {"cells": 2e8, "bytes": 2e9}
+        task = load_task("riverswim-6")
+        assert summary["optimum"] == pytest.approx(task.optimum())
+        assert summary["uniform"] == pytest.approx(task.uniform())
+        assert [one["seed"] for one in summary["runs"]] == [3, 4]
+        for one in summary["runs"]:
+            assert one.keys() == {"seed", "values", "regret", "reached", "exploit"}
+            assert len(one["values"]) == 12
+            assert all(0.0 <= value <= 1.0 for value in one["values"])
+            assert one["regret"] == pytest.approx(12 * task.optimum() - math.fsum(one["values"]))
+        regrets = [one["regret"] for one in summary["runs"]]
+        assert summary["regret_mean"] == pytest.approx(np.mean(regrets))
+        assert summary["failed"] == sum(one["reached"] is None for one in summary["runs"])
+
+
+@pytest.mark.parametrize(
+    ("text", "features"),
+    [
+        ("suggested", None),
+        ("auto", {"kind": "auto"}),
+        ("full", {"kind": "one_hot", "over": ["step", "state", "action"]}),
+        ('{"kind": "one_hot", "over": ["state"]}', {"kind": "one_hot", "over": ["state"]}),
+    ],
+)
+def test_features_and_options_reach_the_agents(monkeypatch, tmp_path, text, features):
+    """What a user types is the setting that is run."""
+    settings = []
+
+    def stop(setting, seeds, jobs, progress):
+        settings.append((setting, list(seeds), jobs))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "experiment", stop)
+    arguments = ["simulate", "random-0", "--features", text, "--options", '{"draws": 3}']
+    arguments += ["--parallel", "4", "--delay", "2", "--flips", "0.25", "--episodes", "7"]
+    arguments += ["--seeds", "3", "--first-seed", "5", "--jobs", "2", "--out", str(tmp_path)]
+    CliRunner().invoke(cli.app, arguments)
+    ((setting, seeds, jobs),) = settings
+    assert setting.features == features
+    assert setting.algorithm == {"kind": "thompson", "draws": 3}
+    assert (setting.parallel, setting.delay, setting.flips) == (4, 2, 0.25)
+    assert (setting.task, setting.episodes) == ("random-0", 7)
+    assert (seeds, jobs) == ([5, 6, 7], 2)

@@ -1,0 +1,59 @@
+"""The settings of a process: where they come from, and that they stay."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from app.learning.planning.problem import PlanBudget
+from app.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _apart(monkeypatch, tmp_path):
+    """No settings of the machine, and a directory of its own."""
+    for name in ("PLAUDIT_PLAN_CELLS", "PLAUDIT_PLAN_BYTES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_defaults_are_those_of_the_planner():
+    assert Settings().plan_budget == PlanBudget()
+
+
+def test_they_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("PLAUDIT_PLAN_CELLS", "1e6")
+    monkeypatch.setenv("plaudit_plan_bytes", "5e7")
+    assert Settings().plan_budget == PlanBudget(cells=1e6, bytes=5e7)
+
+
+def test_other_names_are_left_alone(monkeypatch):
+    monkeypatch.setenv("PLAN_CELLS", "7")
+    monkeypatch.setenv("PLAUDIT_SOMETHING_ELSE", "7")
+    assert Settings().plan_budget == PlanBudget()
+
+
+def test_they_come_from_a_file(tmp_path):
+    (tmp_path / ".env").write_text("PLAUDIT_PLAN_CELLS=12345\nUNRELATED=1\nPLAUDIT_UNKNOWN=2\n")
+    assert Settings().plan_cells == 12345
+    assert Settings().plan_bytes == PlanBudget().bytes
+
+
+def test_the_environment_goes_before_the_file(monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("PLAUDIT_PLAN_CELLS=12345\n")
+    monkeypatch.setenv("PLAUDIT_PLAN_CELLS", "99")
+    assert Settings().plan_cells == 99
+
+
+def test_they_do_not_change():
+    settings = Settings()
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.plan_cells = 5.0
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "nan", ""])
+@pytest.mark.parametrize("name", ["plan_cells", "plan_bytes"])
+def test_what_is_no_size_is_refused(monkeypatch, name, value):
+    monkeypatch.setenv(f"PLAUDIT_{name.upper()}", value)
+    with pytest.raises(ValidationError, match=name):
+        Settings()
