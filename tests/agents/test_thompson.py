@@ -128,25 +128,28 @@ class TestPending:
         learned = agent.beliefs[0].follow(agent.experience)
         return agent.visit_bonus(0.1, learned, 20, pending)
 
-    def test_they_lower_the_bonus_where_they_go(self):
-        agent = agent_of()
+    def test_they_count_as_the_visits_that_they_will_make(self):
+        """In a world where action 1 moves on to the next state, and 0 stays."""
 
-        class Stubborn:
-            """Always takes action 1."""
-
+        class Script:
             def act(self, step, state, memory, uniform):
-                return 1, memory
+                return (1, 0, 1, 0)[step], memory
 
             def arrays(self):
                 return {}
 
-        alone, beside = self.bonus(agent, []), self.bonus(agent, [Stubborn()] * 3)
-        np.testing.assert_array_equal(beside[:, :, 0], alone[:, :, 0])
-        assert (beside <= alone).all()
-        visits = agent.experience.transitions.visits.reshape(S, A)
-        added = (alone[0] * (1.0 + visits) / beside[0]) - (1.0 + visits)
-        assert added.round(9).tolist() == added.round(0).tolist()  # whole visits
-        assert 3 <= added.sum() <= 3 * H  # each takes a step, and may end early
+        alone, beside, later = (agent_of(count=0) for _ in range(3))
+        for agent in (alone, beside, later):
+            agent.abandon(Trajectory(np.zeros(H, dtype=int), np.zeros(H, dtype=int), 0))
+            agent.abandon(Trajectory(np.array([0, 1, 2, 0]), np.ones(H, dtype=int), 1))
+            agent.abandon(Trajectory(np.array([0, 1, 1, 2]), np.array([1, 0, 1, 0]), 2))
+        # From 0: (0, 1), then (1, 0), (1, 1) and (2, 0), once for each episode.
+        visits = later.experience.transitions.visits.reshape(S, A)
+        for pair in ((0, 1), (1, 0), (1, 1), (2, 0)):
+            visits[pair] += 2
+        with_two = self.bonus(beside, [Script()] * 2)
+        np.testing.assert_allclose(with_two, self.bonus(later, []))
+        assert (with_two < self.bonus(alone, [])).sum() == 4 * H
 
     def test_more_of_them_lower_it_more(self):
         agent = agent_of()
@@ -242,8 +245,15 @@ class TestShares:
         assert statistic < stats.chi2.isf(1e-6, df=likely.sum())
 
     def test_the_most_probable_is_exploited(self):
-        agent = agent_of({"kind": "auto"})
-        learned = agent.beliefs[int(np.argmax(agent.shares()))].follow(agent.experience)
+        """Labels that only the last state decides."""
+        agent = agent_of({"kind": "auto"}, count=0)
+        for number, trajectory, _ in history(count=40):
+            agent.finish(number, trajectory)
+            last = trajectory.final if trajectory.ended else trajectory.states[-1]
+            agent.label(number, int(last == 1))
+        best = int(np.argmax(agent.shares()))
+        assert best > 0  # not the first of them
+        learned = agent.beliefs[best].follow(agent.experience)
         table = learned.belief.features.spread(learned.fit.weights)
         np.testing.assert_array_equal(agent.plan(20, "exploit").policy.weights, table)
 

@@ -239,9 +239,11 @@ class TestTuned:
         _, problem = planned_for(monkeypatch, "plan_fast", agent)
         visits = agent.experience.transitions.visits.reshape(S, A)
         assert sorted(visits.ravel().tolist()) == [1, 2, 3, 3]
-        shares = problem.bonuses[0] * (1.0 + visits)
-        np.testing.assert_allclose(shares, shares[0, 0])
-        assert 0.0 < shares[0, 0] <= 0.3
+        bonus = problem.bonuses[0]
+        rare, some, often = (bonus[visits == times] for times in (1, 2, 3))
+        assert 0.3 >= rare.min() > some.max() >= some.min() > often.max() > 0.0
+        assert often[0] == often[1]
+        np.testing.assert_array_equal(problem.bonuses, np.broadcast_to(bonus, (H, S, A)))
 
     @pytest.mark.parametrize("optimism", ["logit", "reward"])
     @pytest.mark.parametrize("over", [["state"], ["step", "state", "action"]])

@@ -97,6 +97,19 @@ def test_on_average_it_is_the_forward_law() -> None:
     assert bound < 0.5 * expected.min()
 
 
+def test_what_follows_does_not_hang_on_the_luck_of_the_action() -> None:
+    """Each action goes on half of the time: with one number for both, always or never.
+
+    Hoeffding: a right rollout fails with probability below 1e-6.
+    """
+    n = 4000
+    model = model_of({(0, 0): {1: 0.5, S: 0.5}, (0, 1): {2: 0.5, S: 0.5}})
+    visits = expected_visits(model, at(0), [UniformPolicy(A)] * n, Spaces(S, A, 2), seed=3)
+    bound = np.sqrt(np.log(4e6) / (2 * n))
+    assert abs(visits[1].sum() / n - 0.25) < bound
+    assert abs(visits[2].sum() / n - 0.25) < bound
+
+
 def test_the_seed_fixes_the_luck() -> None:
     model = model_of({})  # nothing seen: every row leads anywhere
     start = np.full(S, 1 / S)

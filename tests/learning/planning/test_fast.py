@@ -226,6 +226,13 @@ class TestBudget:
         assert error.lower == self.LOWER
         assert peak < 1e6
 
+    def test_tables_of_the_windows_themselves_are_refused(self) -> None:
+        """Already the windows' ends of 300 000 points would take 5 MB."""
+        problem = problem_of(1, states=3000, actions=1, horizon=100, followers=1)
+        error, peak = self.refused(problem, PlanBudget(bytes=1e6))
+        assert error.needed > 1e7
+        assert peak < 2e6
+
     def test_windows_that_no_memory_holds_are_refused(self) -> None:
         error, peak = self.refused(chain([1.0, 1.0], offset=1e12), PlanBudget())
         assert error.needed > 1e12
@@ -240,10 +247,16 @@ class TestBudget:
             with pytest.raises(BudgetExceeded):
                 plan_fast(problem, 0.1, budget, certify=False)
 
-    @pytest.mark.parametrize("followers", [2, 100], ids=["sparse", "dense"])
+    @pytest.mark.parametrize(
+        ("states", "actions", "followers"),
+        [(100, 8, 2), (100, 8, 100), (6, 80, 6)],
+        ids=["sparse", "large matrix", "large products"],
+    )
     @pytest.mark.parametrize("certify", [True, False])
-    def test_the_account_covers_what_is_held(self, followers: int, certify: bool) -> None:
-        problem = problem_of(3, states=100, actions=8, horizon=20, followers=followers)
+    def test_the_account_covers_what_is_held(
+        self, states: int, actions: int, followers: int, certify: bool
+    ) -> None:
+        problem = problem_of(3, states, actions, 20, followers, scale=1.0)
         plan_fast(problem, 0.5)
         tracemalloc.start()
         try:
