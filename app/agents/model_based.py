@@ -13,7 +13,13 @@ from app.agents.experience import Arrays
 from app.agents.spec import AgentSpec
 from app.learning.features import Floats
 from app.learning.planning.fast import plan_fast
-from app.learning.planning.problem import Plan, PlanBudget, PlanningProblem, Policy
+from app.learning.planning.problem import (
+    Plan,
+    PlanBudget,
+    PlanningProblem,
+    Policy,
+    TransitionModel,
+)
 from app.learning.randomness import uniform
 from app.learning.rollout import expected_visits
 
@@ -52,13 +58,18 @@ class ModelBased(Agent[AnyOptions]):
         return self.experience.transitions.start()
 
     def problem(
-        self, learned: Learned, weights: Floats, offset: float, bonuses: Floats | None = None
+        self,
+        learned: Learned,
+        weights: Floats,
+        offset: float,
+        bonuses: Floats | None = None,
+        transitions: TransitionModel | None = None,
     ) -> PlanningProblem:
-        """Plan for these weights in the estimated transitions."""
+        """Plan for these weights, in the estimated transitions unless others are given."""
         features = learned.belief.features
         return PlanningProblem(
             start=self.start(),
-            transitions=self.experience.transitions.estimate(),
+            transitions=transitions or self.experience.transitions.estimate(),
             weights=features.spread(weights),
             bonuses=np.zeros(self.spec.spaces.shape) if bonuses is None else bonuses,
             ended_weights=features.remainders(weights),
@@ -73,17 +84,18 @@ class ModelBased(Agent[AnyOptions]):
     def visit_bonus(
         self, largest: float, learned: Learned, episode: int, pending: Sequence[Policy]
     ) -> Floats:
-        """largest * room / (1 + visits), with the visits that pending episodes will make.
+        """largest * room / sqrt(1 + visits), with the visits that pending episodes will make.
 
         It is added to the value and never clipped at 1: clipping ties all plans of a confident
         model, and exploration would be put off for ever.
         """
         counts, spaces = self.experience.transitions, self.spec.spaces
-        visits = counts.visits.reshape(spaces.states, spaces.actions).astype(np.float64)
+        pairs = counts.visits.reshape(spaces.states, spaces.actions)
+        visits = learned.visits(pairs.astype(np.float64))
         if pending:
             seed = int(uniform(self.spec.seed, episode, _ROLLOUTS) * 2.0**53)
             visits += expected_visits(counts.estimate(), self.start(), pending, spaces, seed)
-        return largest * self._room(learned) / (1.0 + learned.visits(visits))
+        return largest * self._room(learned) / np.sqrt(1.0 + visits)
 
     def _room(self, learned: Learned) -> float:
         """How much success there is still to gain, between 0 and 1.

@@ -20,7 +20,7 @@ from app.agents.spec import AgentSpec, AutoFeatures
 from app.learning.competition import INTERCEPT_VARIANCE, Candidate, candidates, checkpoint, weigh
 from app.learning.features import Floats
 from app.learning.planning.fast import plan_fast
-from app.learning.planning.problem import Plan, PlanBudget, Policy
+from app.learning.planning.problem import Plan, PlanBudget, Policy, TransitionModel
 from app.learning.randomness import generator
 
 _DRAWS = 1  # address of the generator
@@ -36,7 +36,7 @@ class ThompsonOptions(Options):
         default=0.35, ge=0, le=10, description="of the draws, in deviations of the posterior"
     )
     visit_bonus: float = Field(
-        default=0.1, ge=0, le=10, description="added to the value of a place never visited"
+        default=0.07, ge=0, le=10, description="added to the value of a place never visited"
     )
     prior_deviation: float = Field(
         default=3.0, gt=0, le=100, description="of a weight, before any label"
@@ -80,10 +80,11 @@ class Thompson(ModelBased[ThompsonOptions]):
         rng = generator(self.spec.seed, _DRAWS, episode)
         learned = self.beliefs[rng.choice(len(shares), p=shares)].follow(self.experience)
         bonus = self.visit_bonus(self.options.visit_bonus, learned, episode, pending)
-        problems = [
-            self.problem(learned, *learned.posterior.sample(rng, self.options.spread), bonus)
-            for _ in range(self.options.draws)
-        ]
+        problems = []
+        for _ in range(self.options.draws):
+            weights, offset = learned.posterior.sample(rng, self.options.spread)
+            transitions = self._transitions(rng)
+            problems.append(self.problem(learned, weights, offset, bonus, transitions))
         plans = [
             plan_fast(one, self.options.epsilon, self.budget, certify=False) for one in problems
         ]
@@ -91,6 +92,14 @@ class Thompson(ModelBased[ThompsonOptions]):
         if not certify:
             return plans[best]
         return plan_fast(problems[best], self.options.epsilon, self.budget)
+
+    def _transitions(self, rng: np.random.Generator) -> TransitionModel:
+        """Guesses at what was never tried until the first good label, the estimate from then on.
+
+        Guesses find a first success sooner; once there is one they only lead away from it.
+        """
+        counts = self.experience.transitions
+        return counts.estimate() if self.experience.positives else counts.guess(rng)
 
     def shares(self) -> Floats:
         """How probable each feature map is, from the labels up to the last checkpoint."""

@@ -1,4 +1,4 @@
-"""What follows a state and an action: counts, the estimate from them, and samples around it."""
+"""What follows a state and an action: counts, the estimate from them, and guesses beyond it."""
 
 from __future__ import annotations
 
@@ -68,23 +68,21 @@ class TransitionCounts:
         rows = self._keys // self._width
         return self._model(rows, self._keys % self._width, self._counts.astype(np.float64))
 
-    def sample(self, rng: np.random.Generator, mass: float, unseen: int) -> TransitionModel:
-        """Rows drawn from Dirichlet(counts + prior), the prior's ``mass`` on few random states.
+    def guess(self, rng: np.random.Generator, few: int = 3, mass: float = 0.5) -> TransitionModel:
+        """P_hat, with each unseen row drawn from a Dirichlet of total ``mass`` on ``few`` states.
 
-        A prior spread over all states would make every draw dense; ``unseen`` random states per
-        row, drawn anew each time, reach every state all the same.
+        A uniform row looks the same everywhere and the same in every plan. Guesses differ: some
+        of them promise something worth trying.
         """
-        S, rows = self.spaces.states, self.spaces.states * self.spaces.actions
-        few = min(unseen, S)
-        guesses = rng.integers(S, size=(rows, few))
-        keys = np.concatenate(
-            [self._keys, (np.arange(rows)[:, None] * self._width + guesses).ravel()]
-        )
-        weights = np.concatenate([self._counts, np.full(rows * few, mass / few)])
-        draws = rng.standard_gamma(weights)
+        rows = self._keys // self._width
+        unseen = np.setdiff1d(np.arange(len(self.visits)), rows)
+        places = rng.integers(self.spaces.states, size=(len(unseen), few))
+        draws = np.maximum(rng.standard_gamma(mass / few, size=places.shape), 1e-300)
+        keys = np.concatenate([self._keys, (unseen[:, None] * self._width + places).ravel()])
+        weights = np.concatenate([self._counts, draws.ravel()])
         order = np.argsort(keys, kind="stable")
-        keys, draws = keys[order], draws[order]
-        return self._model(keys // self._width, keys % self._width, np.maximum(draws, 1e-300))
+        keys = keys[order]
+        return self._model(keys // self._width, keys % self._width, weights[order])
 
     def _model(self, rows: Integers, columns: Integers, weights: Floats) -> TransitionModel:
         """Normalise the rows of sorted entries; equal columns may stand side by side."""
