@@ -121,6 +121,23 @@ class TestDraws:
         assert agent.plan(20, "exploit").upper <= 1.0 + 1e-9
 
 
+class TestGuesses:
+    """What was never tried is guessed, differently for every plan, until something succeeded."""
+
+    def promises(self, label):
+        """What plans promise that differ in nothing but such guesses."""
+        agent = agent_of(STATES, count=0, spread=0.0, draws=1, visit_bonus=1.0)
+        agent.finish(0, Trajectory(np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1]), 0))
+        agent.label(0, label)
+        return {agent.plan(number, certify=False).upper for number in range(1, 7)}
+
+    def test_before_the_first_success_plans_differ(self):
+        assert len(self.promises(0)) == 6
+
+    def test_after_it_they_do_not(self):
+        assert len(self.promises(1)) == 1
+
+
 class TestPending:
     """Episodes that run side by side count as visits where they will probably go."""
 
@@ -151,8 +168,10 @@ class TestPending:
         np.testing.assert_allclose(with_two, self.bonus(later, []))
         assert (with_two < self.bonus(alone, [])).sum() == 4 * H
 
-    def test_more_of_them_lower_it_more(self):
-        agent = agent_of()
+    @pytest.mark.parametrize("features", [FULL, STATES])
+    def test_more_of_them_lower_it_more(self, features):
+        """Also where the feature of a place is less known than the place."""
+        agent = agent_of(features)
         policy = agent.plan(20, certify=False).policy
         sums = [self.bonus(agent, [policy] * count).sum() for count in (0, 1, 4, 16)]
         assert sums[0] > sums[1] > sums[2] > sums[3]

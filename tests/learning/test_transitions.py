@@ -1,4 +1,4 @@
-"""Transition counts against a dictionary, and samples against the law that they claim."""
+"""Transition counts against a dictionary, and guesses against the law that they claim."""
 
 from __future__ import annotations
 
@@ -118,73 +118,68 @@ class TestWhatFollows:
         assert state_of(counted(episode([], [], final=1, ended=True))) == state_of(counted())
 
 
-class TestSample:
-    PLAYED = (
-        episode([0, 1, 0, 1], [0, 0, 0, 1], final=2),
-        episode([0, 1], [0, 1], final=0, ended=True),
-        episode([0, 0, 2], [0, 0, 1], ended=True),
-    )
+PLAYED = (
+    episode([0, 1, 0, 1], [0, 0, 0, 1], final=2),
+    episode([0, 1], [0, 1], final=0, ended=True),
+    episode([0, 0], [0, 0], ended=True),
+)
 
-    def test_rows_are_distributions_over_few_columns(self) -> None:
-        counts = counted(*self.PLAYED)
-        known = np.diff(counts.estimate().indptr)
-        rng = np.random.default_rng(1)
-        for unseen in (1, 2, 3, 9):
-            model = counts.sample(rng, mass=0.5, unseen=unseen)
-            np.testing.assert_allclose(model.dense().sum(axis=1), 1.0)
+
+class TestGuess:
+    """What was never tried is guessed; what was tried stays the estimate."""
+
+    def test_rows_that_were_seen_are_the_estimate(self) -> None:
+        counts = counted(*PLAYED)
+        estimate = counts.estimate()
+        assert 0 < estimate.seen.sum() < S * A
+        for seed in range(5):
+            guess = counts.guess(np.random.default_rng(seed)).dense()
+            np.testing.assert_allclose(guess[estimate.seen], estimate.dense()[estimate.seen])
+
+    @pytest.mark.parametrize("few", [1, 2, 3, 9])
+    def test_the_others_are_distributions_over_few_states(self, few: int) -> None:
+        for counts in (counted(), counted(*PLAYED)):
+            model = counts.guess(np.random.default_rng(1), few)
             assert model.seen.all()
-            assert (np.diff(model.indptr) <= known + min(unseen, S)).all()
+            guessed = ~counts.estimate().seen
+            rows = model.dense()[guessed]
+            np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+            assert not rows[:, S:].any()  # nothing is guessed to end an episode
+            assert (np.diff(model.indptr)[guessed] <= few).all()
 
-    def test_the_mean_is_that_of_the_posterior(self) -> None:
-        """Averaged over the random states too, the prior is uniform with the given mass.
-
-        Entries lie in [0, 1]: by Hoeffding, with a union over the entries, a right sampler
+    def test_on_average_every_state_is_as_likely(self) -> None:
+        """Entries lie in [0, 1]: by Hoeffding, with a union over the entries, a right guess
         fails with probability below 1e-6.
         """
-        counts, mass, n = counted(*self.PLAYED), 0.5, 4000
-        followed, _, _ = naive(list(self.PLAYED))
-        weights = np.zeros((S * A, 2 * S + 1))
-        for (s, a, column), times in followed.items():
-            weights[s * A + a, column] += times
-        weights[:, :S] += mass / S
-        expected = weights / weights.sum(axis=1, keepdims=True)
-        rng = np.random.default_rng(7)
-        total = sum(counts.sample(rng, mass, unseen=2).dense() for _ in range(n))
-        bound = np.sqrt(np.log(2 * expected.size / 1e-6) / (2 * n))
-        assert np.abs(total / n - expected).max() < bound
+        counts, n, rng = counted(), 4000, np.random.default_rng(7)
+        mean = sum(counts.guess(rng).dense()[:, :S] for _ in range(n)) / n
+        assert np.abs(mean - 1 / S).max() < np.sqrt(np.log(2 * mean.size / 1e-6) / (2 * n))
 
-    def test_the_spread_is_that_of_a_dirichlet(self) -> None:
-        """Row (0, 0) was followed by 0, 1 and 2, once, three times and once.
+    def test_a_guess_is_as_uneven_as_a_dirichlet_of_its_mass(self) -> None:
+        """Two random states, the prior's mass of 0.5 shared between them.
 
-        With the prior on one random state the share of column 1 is a mixture of Beta laws. Its
+        The share of one state is 0 when neither is it, 1 when both are, else Beta(1/4, 1/4). Its
         square lies in [0, 1]: Hoeffding, probability of failure below 1e-6.
         """
-        counts, mass, n = counted(*self.PLAYED), 0.5, 20_000
-        followed, _, _ = naive(list(self.PLAYED))
-        assert [followed[0, 0, c] for c in range(S)] == [1, 3, 1]
-
-        def second_moment(a: float, total: float) -> float:
-            return a * (a + 1) / (total * (total + 1))
-
-        cases = [second_moment(3 + (mass if guess == 1 else 0), 5 + mass) for guess in range(S)]
-        rng = np.random.default_rng(8)
-        draws = [counts.sample(rng, mass, unseen=1).dense()[0, 1] ** 2 for _ in range(n)]
-        assert abs(np.mean(draws) - np.mean(cases)) < np.sqrt(np.log(2e6) / (2 * n))
-        # Without any spread the mean square would be the square of the mean: far outside.
-        means = [(3 + (mass if guess == 1 else 0)) / (5 + mass) for guess in range(S)]
-        assert abs(np.mean(np.square(means)) - np.mean(cases)) > np.sqrt(np.log(2e6) / (2 * n))
+        counts, n, rng = counted(), 8000, np.random.default_rng(8)
+        a = 0.25
+        expected = 1 / 9 + 4 / 9 * a * (a + 1) / (2 * a * (2 * a + 1))
+        draws = [counts.guess(rng, few=2, mass=0.5).dense()[0, 1] ** 2 for _ in range(n)]
+        assert abs(np.mean(draws) - expected) < np.sqrt(np.log(2e6) / (2 * n))
 
     def test_the_same_generator_gives_the_same_model(self) -> None:
-        counts = counted(*self.PLAYED)
+        counts = counted(*PLAYED)
         first, second, third = (
-            counts.sample(np.random.default_rng(seed), 0.5, 3).dense() for seed in (1, 1, 2)
+            counts.guess(np.random.default_rng(seed)).dense() for seed in (1, 1, 2)
         )
         np.testing.assert_array_equal(first, second)
         assert not np.array_equal(first, third)
 
-    def test_it_needs_no_experience(self) -> None:
-        model = counted().sample(np.random.default_rng(2), mass=0.01, unseen=1)
-        np.testing.assert_allclose(model.dense().sum(axis=1), 1.0)
+    def test_it_changes_no_count(self) -> None:
+        counts = counted(*PLAYED)
+        before = state_of(counts)
+        counts.guess(np.random.default_rng(1))
+        assert state_of(counts) == before
 
 
 @settings(max_examples=50, deadline=None)
@@ -225,7 +220,7 @@ def test_counts_of_other_spaces_are_refused(spaces: Spaces) -> None:
     ],
 )
 def test_a_bad_trajectory_changes_nothing(bad: Trajectory, field: str) -> None:
-    counts = counted(*TestSample.PLAYED)
+    counts = counted(*PLAYED)
     before = state_of(counts)
     with pytest.raises(InvalidValue) as caught:
         counts.add(bad)
