@@ -44,6 +44,12 @@ class Belief:
 
     def follow(self, experience: Experience) -> Learned:
         """Take in the labels that came since the last call, and fit."""
+        self._take_in(experience)
+        if self._learned is None:
+            self._learned = self._fit()
+        return self._learned
+
+    def _take_in(self, experience: Experience) -> None:
         fresh = experience.changes[self._seen :]
         for episode, label, sign in fresh:
             row = self.features.row(experience.episodes[episode])
@@ -51,10 +57,30 @@ class Belief:
                 self.data.add(row, label)
             else:
                 self.data.remove(row, label)
-        self._seen += len(fresh)
-        if fresh or self._learned is None:
-            self._learned = self._fit()
-        return self._learned
+        if fresh:
+            self._seen += len(fresh)
+            self._learned = None
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether its features are few enough to visit each: none is of a single step."""
+        parts = parts_of(self.features)
+        return all(isinstance(part, OneHot) and not part.step for part in parts)
+
+    def visits(self, experience: Experience, cells: Floats) -> Floats:
+        """The smaller of the visits of a cell and the labelled touches of its features.
+
+        ``cells`` (H, S, A) are visits as counted so far. A place may be well known while a
+        feature that only a few steps have is not.
+        """
+        self._take_in(experience)
+        rows, (counts, _) = self.data.design().rows, self.data.counts()
+        touches = np.split(abs(rows).T @ counts, np.cumsum(part_sizes(self.features))[:-1])
+        visits = cells.copy()
+        for part, count in zip(parts_of(self.features), touches, strict=True):
+            at = list(part.steps) if isinstance(part, OneHot) else []
+            visits[at] = np.minimum(visits[at], part.spread(count)[at])
+        return visits
 
     def _fit(self) -> Learned:
         precision = self._precision()
@@ -107,29 +133,6 @@ class Learned:
     def posterior(self) -> Posterior:
         """The Gaussian around the estimate."""
         return Posterior.around(self.fit, self.belief.data, self.precision, self.offset_precision)
-
-    @cached_property
-    def touches(self) -> Floats:
-        """How often labelled episodes touched each feature, shape (d,)."""
-        rows = self.belief.data.design().rows
-        counts, _ = self.belief.data.counts()
-        return np.asarray(abs(rows).T @ counts)
-
-    def visits(self, pairs: Floats) -> Floats:
-        """The smaller of a cell's visits and its features' touches, (H, S, A).
-
-        ``pairs`` are visits of (state, action), (S, A). A pair may be well known while a feature
-        that only a few steps have is not. Features of single steps are left out: there are too
-        many to visit each.
-        """
-        features = self.belief.features
-        visits = np.array(np.broadcast_to(pairs, features.spaces.shape))
-        split = np.split(self.touches, np.cumsum(part_sizes(features))[:-1])
-        for part, touches in zip(parts_of(features), split, strict=True):
-            if isinstance(part, OneHot) and not part.step:
-                chosen = list(part.steps)
-                visits[chosen] = np.minimum(visits[chosen], part.spread(touches)[chosen])
-        return visits
 
 
 def parts_of(features: FeatureMap) -> Sequence[FeatureMap]:

@@ -81,31 +81,32 @@ class ModelBased(Agent[AnyOptions]):
         problem = self.problem(learned, learned.fit.weights, learned.fit.intercept)
         return plan_fast(problem, epsilon, self.budget, certify)
 
-    def visit_bonus(
-        self, largest: float, learned: Learned, episode: int, pending: Sequence[Policy]
-    ) -> Floats:
-        """largest * room / sqrt(1 + visits), with the visits that pending episodes will make.
+    def room(self, learned: Learned) -> float:
+        """How much success there is still to gain, between 0 and 1.
+
+        Exploring costs success, so it should end where the known plan hardly ever fails. What
+        the model says of that plan counts the more the more good labels it comes from.
+        """
+        value = min(1.0, self.exploit(learned, _ROOM_EPSILON, certify=False).value)
+        good = self.experience.positives
+        return 1.0 - value * good / (good + _GOOD_LABELS)
+
+    def visit_bonus(self, largest: float, episode: int, pending: Sequence[Policy]) -> Floats:
+        """largest / sqrt(1 + visits), with the visits that pending episodes will make.
 
         It is added to the value and never clipped at 1: clipping ties all plans of a confident
         model, and exploration would be put off for ever.
         """
         counts, spaces = self.experience.transitions, self.spec.spaces
-        pairs = counts.visits.reshape(spaces.states, spaces.actions)
-        visits = learned.visits(pairs.astype(np.float64))
+        pairs = counts.visits.reshape(spaces.states, spaces.actions).astype(np.float64)
+        visits = np.array(np.broadcast_to(pairs, spaces.shape))
+        for belief in self.beliefs:
+            if belief.is_coarse:
+                visits = belief.visits(self.experience, visits)
         if pending:
             seed = int(uniform(self.spec.seed, episode, _ROLLOUTS) * 2.0**53)
             visits += expected_visits(counts.estimate(), self.start(), pending, spaces, seed)
-        return largest * self._room(learned) / np.sqrt(1.0 + visits)
-
-    def _room(self, learned: Learned) -> float:
-        """How much success there is still to gain, between 0 and 1.
-
-        Looking around costs success, so it should end where the known plan hardly ever fails.
-        What the model says of that plan counts the more the more good labels it comes from.
-        """
-        value = min(1.0, self.exploit(learned, _ROOM_EPSILON, certify=False).value)
-        good = self.experience.positives
-        return 1.0 - value * good / (good + _GOOD_LABELS)
+        return np.asarray(largest / np.sqrt(1.0 + visits))
 
     def _own_arrays(self) -> Arrays:
         return {

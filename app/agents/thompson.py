@@ -2,11 +2,13 @@
 
 For every plan it draws weights from the posterior of the label model, plans for them in the
 estimated transitions with a bonus on rarely visited places, and keeps the better of a few such
-draws. With `auto` features it first draws which feature map to believe in.
+draws. Both shrink with the success that there is still to gain. With `auto` features it first
+draws which feature map to believe in.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -79,10 +81,12 @@ class Thompson(ModelBased[ThompsonOptions]):
             return self.exploit(learned, self.options.epsilon, certify)
         rng = generator(self.spec.seed, _DRAWS, episode)
         learned = self.beliefs[rng.choice(len(shares), p=shares)].follow(self.experience)
-        bonus = self.visit_bonus(self.options.visit_bonus, learned, episode, pending)
+        room = self.room(learned)
+        spread = self.options.spread * math.sqrt(room)
+        bonus = self.visit_bonus(self.options.visit_bonus * room, episode, pending)
         problems = []
         for _ in range(self.options.draws):
-            weights, offset = learned.posterior.sample(rng, self.options.spread)
+            weights, offset = learned.posterior.sample(rng, spread)
             transitions = self._transitions(rng)
             problems.append(self.problem(learned, weights, offset, bonus, transitions))
         plans = [

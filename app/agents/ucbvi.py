@@ -8,6 +8,7 @@ formulas to the letter; they stay saturated for millions of episodes, so the def
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
@@ -43,7 +44,7 @@ class UcbviOptions(Options):
         default=0.5, ge=0, le=100, description="optimism in deviations of the posterior (tuned)"
     )
     visit_bonus: float = Field(
-        default=0.1, ge=0, le=10, description="added to the value of a place never visited (tuned)"
+        default=0.07, ge=0, le=10, description="added to the value of a place never visited (tuned)"
     )
     prior_deviation: float = Field(default=3.0, gt=0, le=100, description="of a weight (tuned)")
     episodes: int = Field(default=1000, ge=1, description="N of the paper's constants")
@@ -106,8 +107,10 @@ class Ucbvi(ModelBased[UcbviOptions]):
             scale, bonuses = self.confidence_radius(), self.exploration_bonus()
         else:
             widths, ended = learned.belief.features.widths(learned.posterior.norms)
-            scale = self.options.radius * (0.25 if self._in_reward_space else 1.0)  # mu' <= 1/4
-            bonuses = self.visit_bonus(self.options.visit_bonus, learned, episode, pending)
+            room = self.room(learned)
+            scale = self.options.radius * math.sqrt(room)
+            scale *= 0.25 if self._in_reward_space else 1.0  # mu' <= 1/4
+            bonuses = self.visit_bonus(self.options.visit_bonus * room, episode, pending)
         plain = self.problem(learned, learned.fit.weights, learned.fit.intercept, bonuses)
         wide = {"widths": scale * widths, "ended_widths": scale * ended}
         if not self._in_reward_space:

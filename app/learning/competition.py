@@ -53,7 +53,9 @@ def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
         return Candidate(name, blocks, tuple(variance for variance, _ in parts), log_prior)
 
     return (
-        several("visits of states", 0.0, (9.0, s)),
+        # A little of the action: a settled policy takes one action per state, and then nothing
+        # in the data could ever tell that actions matter.
+        several("visits of states", 0.0, (8.0, s), (1.0, sa)),
         several("visits of states and actions", -0.5, (3.0, s), (6.0, sa)),
         several("visits of states at steps", -1.0, (3.0, s), (6.0, hs)),
         several("everything", -1.5, (1.5, s), (1.5, sa), (1.5, hs), (4.5, hsa)),

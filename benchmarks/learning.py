@@ -1,0 +1,246 @@
+"""How few labels the agents need, on fresh seeds, with no tuning per task.
+
+    python -m benchmarks.learning [--sections main,auto,...] [--seeds 20] [--jobs N]
+
+Each section is one table of `docs/learning.md`. Its rows go to `docs/learning.json`, from which the
+page is written anew, so that sections can be measured one at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from app.simulation.experiment import Experiment, experiment
+from app.simulation.runner import Setting
+from app.simulation.tasks import load_task
+from benchmarks.peers import PEERS, run_peer
+
+DOCS = Path(__file__).parent.parent / "docs"
+RECORD, PAGE = DOCS / "learning.json", DOCS / "learning.md"
+FIRST_SEED = 5000  # seeds that no setting was chosen on
+AUTO = {"kind": "auto"}
+FULL = {"kind": "one_hot", "over": ["step", "state", "action"]}
+FAMILY = tuple(f"random-{index}" for index in range(6))
+CORE = ("frozenlake-4x4", "riverswim-12", "collect", "grid")
+
+Row = dict[str, Any]
+console = Console()
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a row is to reach: the median of episodes to 90 %, and how many seeds may fail."""
+
+    task: str
+    median: float
+    failed: int
+    episodes: int = 1000
+    seeds: int | None = None
+
+
+GOALS = (
+    Goal("frozenlake-4x4", 80, 1),
+    Goal("frozenlake-8x8", 250, 0, episodes=1500, seeds=5),
+    Goal("riverswim-6", 15, 0),
+    Goal("riverswim-12", 25, 0),
+    Goal("collect", 60, 1),
+    Goal("grid", 150, 1),
+)
+FLEET_GOALS = {"frozenlake-4x4": 100, "riverswim-12": 50, "collect": 60, "grid": 120}
+
+
+class Bench:
+    """Runs settings on the fresh seeds and says what came out."""
+
+    def __init__(self, seeds: int, jobs: int | None) -> None:
+        self.seeds, self.jobs = seeds, jobs
+
+    def measure(self, setting: Setting, seeds: int | None = None) -> Row:
+        """One setting: episodes to 90 %, failures, regret."""
+        count = min(seeds or self.seeds, self.seeds)
+        result = experiment(setting, range(FIRST_SEED, FIRST_SEED + count), self.jobs)
+        row = _row(result)
+        console.print(f"{setting.task:15} {_features(setting):10} {row}", highlight=False)
+        return row
+
+
+def _row(result: Experiment) -> Row:
+    return {
+        "task": result.setting.task,
+        "seeds": len(result.runs),
+        "episodes": result.setting.episodes,
+        "median": result.reached_median(),
+        "failed": result.failed(),
+        "regret": round(result.regret_mean(), 1),
+    }
+
+
+def _features(setting: Setting) -> str:
+    if setting.features is None:
+        return "suggested"
+    return "full" if setting.features == FULL else "auto"
+
+
+def main_rows(bench: Bench) -> list[Row]:
+    """The suggested features and `auto`, against the goals."""
+    rows = []
+    for goal in GOALS:
+        setting = Setting(goal.task, goal.episodes)
+        pair = {
+            "suggested": bench.measure(setting, goal.seeds),
+            "auto": bench.measure(replace(setting, features=AUTO), goal.seeds),
+        }
+        rows.append(pair | {"task": goal.task, "goal": goal.median, "may_fail": goal.failed})
+    return rows
+
+
+def random_rows(bench: Bench) -> list[Row]:
+    """Random MDPs: regret at 3000 episodes against the best tabular peer on the same seeds."""
+    rows = []
+    for task in FAMILY:
+        setting = Setting(task, 3000)
+        own = bench.measure(setting)
+        auto = bench.measure(replace(setting, features=AUTO))
+        peers = _peer_regrets(task, 3000, bench)
+        best = min(peers, key=lambda kind: peers[kind])
+        rows.append(
+            {"task": task, "suggested": own, "auto": auto, "peer": best, "peers": peers}
+            | {"ratio": round(own["regret"] / peers[best], 3)}
+        )
+    return rows
+
+
+def _peer_regrets(task: str, episodes: int, bench: Bench) -> dict[str, float]:
+    jobs = [(kind, task, episodes, FIRST_SEED + i) for kind in PEERS for i in range(bench.seeds)]
+    with ProcessPoolExecutor(bench.jobs, get_context("spawn")) as pool:
+        regrets = list(pool.map(_peer_regret, jobs, chunksize=bench.seeds))
+    sums: dict[str, list[float]] = {kind: [] for kind in PEERS}
+    for (kind, *_), regret in zip(jobs, regrets, strict=True):
+        sums[kind].append(regret)
+    return {kind: round(statistics.fmean(values), 1) for kind, values in sums.items()}
+
+
+def _peer_regret(job: tuple[str, str, int, int]) -> float:
+    kind, task, episodes, seed = job
+    return float(run_peer(kind, load_task(task), episodes, seed).regret[-1])
+
+
+def hard_rows(seeds: int | None = None, **changes: Any) -> Callable[[Bench], list[Row]]:
+    """The core tasks under one difficulty."""
+
+    def rows(bench: Bench) -> list[Row]:
+        settings = [replace(Setting(task, 1000), **changes) for task in CORE]
+        return [
+            {"task": setting.task, "suggested": bench.measure(setting, seeds)}
+            for setting in settings
+        ]
+
+    return rows
+
+
+SECTIONS: dict[str, Callable[[Bench], list[Row]]] = {
+    "main": main_rows,
+    "random": random_rows,
+    "late10": hard_rows(delay=10),
+    "late50": hard_rows(delay=50),
+    "fleet16": hard_rows(parallel=16),
+    "flips10": hard_rows(flips=0.1),
+    "full": hard_rows(seeds=6, episodes=500, features=FULL),
+}
+
+
+def _reached(row: Row) -> str:
+    median = "-" if row["median"] is None else f"{row['median']:g}"
+    return f"{median} | {row['failed']} of {row['seeds']} | {row['regret']:g}"
+
+
+def _pair_table(rows: list[Row], goals: dict[str, float] | None = None) -> list[str]:
+    """A table of 90 % / failed / regret for each column that the rows have."""
+    columns = [name for name in ("suggested", "auto") if name in rows[0]]
+    titles = {"suggested": "suggested features", "auto": "`auto`"}
+    if rows[0].get("only"):
+        titles["suggested"] = rows[0]["only"]
+    head = ["task", *(["goal"] if goals else [])]
+    head += [cell for name in columns for cell in (f"{titles[name]}: to 90 %", "failed", "regret")]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        goal = [f"<= {goals[row['task']]:g}"] if goals else []
+        cells = [row["task"], *goal, *(_reached(row[name]) for name in columns)]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _random_table(rows: list[Row]) -> list[str]:
+    lines = [
+        "| task | suggested features | `auto` | best peer | its regret | ratio |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        peer = row["peer"]
+        cells = [row["task"], row["suggested"]["regret"], row["auto"]["regret"]]
+        cells += [peer, row["peers"][peer], row["ratio"]]
+        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    return lines
+
+
+def page(record: dict[str, list[Row]]) -> str:
+    """The page that shows what is on record."""
+    parts = [(DOCS / "learning.head.md").read_text().rstrip()]
+    texts = {
+        "main": "## Sequential learning, clean labels\n\nEpisodes until the policy without bonuses "
+        "first reaches 90 % of the optimum, median over the seeds; seeds that never did; mean "
+        "regret of the episodes played.",
+        "random": "## Random MDPs: regret after 3000 episodes\n\nThe peers are tabular Q-learning "
+        "(epsilon-greedy and optimistic), Monte-Carlo control and REINFORCE, each on state or "
+        "(step, state) tables, tuned over all tasks; the best of them on each task and the same "
+        "seeds.",
+        "late10": "## Labels 10 episodes late",
+        "late50": "## Labels 50 episodes late",
+        "fleet16": "## Sixteen episodes side by side\n\nEvery episode plans its own draw and "
+        "counts the visits that the others will probably make.",
+        "flips10": "## One label in ten is wrong",
+        "full": "## The full (step, state, action) features",
+    }
+    for name, text in texts.items():
+        if name not in record:
+            continue
+        rows = record[name]
+        goals = {row["task"]: row["goal"] for row in rows if "goal" in row}
+        if name == "fleet16":
+            goals = dict(FLEET_GOALS)
+        if name == "full":
+            rows = [row | {"only": "full features"} for row in rows]
+        table = _random_table(rows) if name == "random" else _pair_table(rows, goals)
+        command = f"`python -m benchmarks.learning --sections {name}`"
+        parts += [text, "\n".join(table), f"Measured with {command}."]
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> None:
+    """Measure the chosen sections, keep the record, write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sections", default=",".join(SECTIONS))
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=None)
+    options = parser.parse_args()
+    bench = Bench(options.seeds, options.jobs)
+    for name in options.sections.split(","):
+        rows = SECTIONS[name](bench)
+        record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+        RECORD.write_text(json.dumps(record | {name: rows}, indent=1) + "\n")
+    PAGE.write_text(page(json.loads(RECORD.read_text())))
+    console.print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
