@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from app.agents import AGENT_KINDS
 from app.errors import InvalidValue, PlauditError
-from app.settings import Settings
+from app.settings import load_settings
 from app.simulation.curve import curve_table, draw_curves
 from app.simulation.experiment import Experiment, experiment
 from app.simulation.extras import load_extra
@@ -101,12 +101,12 @@ def simulate(
     setting = Setting(
         task=task,
         episodes=episodes,
-        algorithm={"kind": agent} | _json(options, "options"),
+        algorithm=_json(options, "options") | {"kind": agent},
         features=_features(features),
         parallel=parallel,
         delay=delay,
         flips=flips,
-        budget=Settings().plan_budget,
+        budget=load_settings().plan_budget,
     )
     prepare(setting, first_seed)  # what is wrong shows before a bar does
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from app.errors import InvalidValue
 from app.learning.planning.problem import PlanBudget
 
 
@@ -22,3 +23,13 @@ class Settings(BaseSettings):
     def plan_budget(self) -> PlanBudget:
         """What one plan may use."""
         return PlanBudget(cells=self.plan_cells, bytes=self.plan_bytes)
+
+
+def load_settings() -> Settings:
+    """The settings of this process; a bad one is named as it stands in the environment."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        problem = error.errors()[0]
+        name = "PLAUDIT_" + "_".join(str(part) for part in problem["loc"]).upper()
+        raise InvalidValue(name, problem["msg"].removeprefix("Input should be ")) from error

@@ -16,7 +16,7 @@ from typing import ClassVar, Generic, Literal, TypeVar
 import numpy as np
 
 from app.agents.experience import Arrays, Experience
-from app.agents.spec import AgentSpec, Strict, parse
+from app.agents.spec import AgentSpec, AutoFeatures, Strict, parse
 from app.errors import SnapshotError
 from app.learning.planning.problem import Plan, PlanBudget, Policy
 from app.learning.trajectory import Trajectory
@@ -45,6 +45,10 @@ class Agent(ABC, Generic[AnyOptions]):
         self.budget = budget or PlanBudget()
         self.options: AnyOptions = parse(self.options_type, spec.algorithm, "algorithm")  # type: ignore[assignment]
         self.experience = Experience(spec.spaces)
+        self.given_start = spec.start()
+        self.given_features = None  # without a map of the client's, or with `auto`
+        if spec.features is not None and not isinstance(spec.features, AutoFeatures):
+            self.given_features = spec.features.build(spec.spaces)
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
         """Learn the transitions of a finished episode; its label may come at any time later."""

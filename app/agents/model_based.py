@@ -35,7 +35,6 @@ class ModelBased(Agent[AnyOptions]):
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)
-        self._given_start = spec.start()
         self.beliefs = self._make_beliefs()
 
     def _make_beliefs(self) -> list[Belief]:
@@ -53,8 +52,8 @@ class ModelBased(Agent[AnyOptions]):
 
     def start(self) -> Floats:
         """The distribution of the first state, as given or as seen."""
-        if self._given_start is not None:
-            return self._given_start
+        if self.given_start is not None:
+            return self.given_start
         return self.experience.transitions.start()
 
     def problem(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 from pydantic_core import ErrorDetails
 
 from app.errors import InvalidValue
@@ -24,7 +24,7 @@ class Strict(BaseModel):
 class LastSteps(Strict):
     """The last ``last`` steps of the horizon."""
 
-    last: int = Field(ge=1)
+    last: int = Field(ge=1, strict=True)
 
 
 class OneHotFeatures(Strict):
@@ -32,7 +32,7 @@ class OneHotFeatures(Strict):
 
     kind: Literal["one_hot"] = "one_hot"
     over: tuple[Part, ...] = Field(min_length=1)
-    steps: Literal["all", "last"] | LastSteps | tuple[int, ...] = "all"
+    steps: Literal["all", "last"] | LastSteps | tuple[StrictInt, ...] = "all"
 
     def build(self, spaces: Spaces) -> FeatureMap:
         """The map over these spaces."""
@@ -83,12 +83,12 @@ Features = Annotated[OneHotFeatures | TableFeatures | AutoFeatures, Field(discri
 class AgentSpec(Strict):
     """Everything that fixes an agent: with the same episodes and labels it acts the same."""
 
-    states: int = Field(ge=1)
-    actions: int = Field(ge=1)
-    horizon: int = Field(ge=1)
+    states: int = Field(ge=1, strict=True)
+    actions: int = Field(ge=1, strict=True)
+    horizon: int = Field(ge=1, strict=True)
     features: Features | None = None
     algorithm: dict[str, Any] = {"kind": "thompson"}
-    seed: int = Field(default=0, ge=0, lt=2**63)
+    seed: int = Field(default=0, ge=0, lt=2**63, strict=True)
     initial_states: tuple[float, ...] | None = None  # a distribution over the states
 
     @property

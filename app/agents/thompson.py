@@ -18,7 +18,7 @@ from pydantic import Field
 from app.agents.base import Mode, Options
 from app.agents.belief import Belief, Prior
 from app.agents.model_based import ModelBased
-from app.agents.spec import AgentSpec, AutoFeatures
+from app.agents.spec import AgentSpec
 from app.learning.competition import INTERCEPT_VARIANCE, Candidate, candidates, checkpoint, weigh
 from app.learning.features import Floats
 from app.learning.planning.fast import plan_fast
@@ -56,10 +56,9 @@ class Thompson(ModelBased[ThompsonOptions]):
         super().__init__(spec, budget)
 
     def _make_beliefs(self) -> list[Belief]:
-        features = self.spec.features or AutoFeatures()
         variance = self.options.prior_deviation**2
-        if not isinstance(features, AutoFeatures):
-            return [Belief(features.build(self.spec.spaces), Prior((variance,), variance))]
+        if self.given_features is not None:
+            return [Belief(self.given_features, Prior((variance,), variance))]
         self._choices = candidates(self.spec.spaces)
         scale = variance / INTERCEPT_VARIANCE
         return [

@@ -60,14 +60,13 @@ class Ucbvi(ModelBased[UcbviOptions]):
     options_type: ClassVar[type[Options]] = UcbviOptions
 
     def _make_beliefs(self) -> list[Belief]:
-        features = self.spec.features or _DIRECT
-        if isinstance(features, AutoFeatures):
+        if isinstance(self.spec.features, AutoFeatures):
             raise InvalidValue("features.kind", "one_hot or table: auto is for thompson")
         if self._paper and self.options.optimism == "logit":
             raise InvalidValue("algorithm.optimism", '"reward" with the paper\'s constants')
         variance = self.options.prior_deviation**2
         prior = Prior(None, None) if self._paper else Prior((variance,), variance)
-        return [Belief(features.build(self.spec.spaces), prior)]
+        return [Belief(self.given_features or _DIRECT.build(self.spec.spaces), prior)]
 
     @property
     def _paper(self) -> bool:

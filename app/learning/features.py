@@ -21,6 +21,8 @@ from app.learning.trajectory import Trajectory
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Row = tuple[Integers, Floats]  # indices, strictly increasing, and their values
+SMALLEST = 1e-9  # size of a feature that is not 0; the largest is 1 / this
+
 Norms = Callable[[sparse.csr_array], Floats]
 
 
@@ -180,6 +182,11 @@ class Table:
             raise InvalidValue("features.values", f"{expected}, got {self.values.shape}")
         if not np.isfinite(self.values).all():
             raise InvalidValue("features.values", "finite numbers")
+        sizes = np.abs(self.values[self.values != 0.0])
+        if len(sizes) and not SMALLEST <= sizes.min() <= sizes.max() <= 1.0 / SMALLEST:
+            # Past this the squares that learning takes lose their meaning.
+            span = f"from {SMALLEST:g} to {1.0 / SMALLEST:g}"
+            raise InvalidValue("features.values", f"0, or numbers of a size {span}")
 
     @property
     def dimension(self) -> int:

@@ -35,7 +35,7 @@ from app.learning.planning.problem import (
     PlanningProblem,
     TransitionModel,
 )
-from app.learning.planning.rows import CURVATURE
+from app.learning.planning.rows import CURVATURE, LARGEST_LOGIT
 
 SATURATION = 12.0  # mu(-12) = 6e-6: logits past this rarely matter; widened where they do
 ROUNDING = 1e-9  # what floating point may cost a bound
@@ -65,8 +65,11 @@ def plan_fast(
     for _ in range(MAX_REFINEMENTS if certify else 0):
         if plan.gap <= epsilon:
             break
-        delta *= min(max(0.8 * math.sqrt(epsilon / plan.gap), 0.25), 0.5)
-        saturation *= 1.5
+        # Where logits were cut off, that may be all that is wrong: cut less before a finer grid.
+        if saturation < LARGEST_LOGIT and _is_cut(plan):
+            saturation *= 2.0
+        else:
+            delta *= min(max(0.8 * math.sqrt(epsilon / plan.gap), 0.25), 0.5)
         try:
             finer = _plan_on(problem, delta, saturation, certify, budget)
         except BudgetExceeded:
@@ -78,6 +81,14 @@ def plan_fast(
 def first_width(epsilon: float, horizon: int) -> float:
     """The grid width at which rounding at every step costs about ``epsilon``."""
     return min(math.sqrt(6.0 * epsilon / (CURVATURE * max(horizon - 1, 1))), 1.0)
+
+
+def _is_cut(plan: Plan) -> bool:
+    """Whether some row of the plan's grid goes as far as saturation allows."""
+    policy = plan.policy
+    assert isinstance(policy, GridPolicy)
+    low, high = policy.clip
+    return bool((policy.low <= low).any() or (policy.high >= high).any())
 
 
 def _tightest(plan: Plan, finer: Plan) -> Plan:
