@@ -135,6 +135,14 @@ class TestRefusals:
         assert "--out" in errors
         assert (tmp_path / "taken").read_text() == "mine"
 
+    def test_a_bad_setting_in_the_environment(self, plaudit, tmp_path, monkeypatch):
+        monkeypatch.setenv("PLAUDIT_PLAN_BYTES", "-5")
+        code, output, errors = plaudit("simulate", "riverswim-6")
+        assert code == 2
+        assert errors == "error PLAUDIT_PLAN_BYTES: expected greater than 0\n"
+        assert not output
+        assert not list(tmp_path.iterdir())
+
     def test_a_budget_from_the_environment_is_kept(self, plaudit, monkeypatch):
         monkeypatch.setenv("PLAUDIT_PLAN_CELLS", "5")
         code, _, errors = plaudit(
@@ -209,6 +217,19 @@ class TestSimulate:
         assert summary["failed"] == sum(one["reached"] is None for one in summary["runs"])
 
 
+@pytest.fixture
+def settings(monkeypatch):
+    """The settings, seeds and jobs of experiments that are stopped before they begin."""
+    seen = []
+
+    def stop(setting, seeds, jobs, progress):
+        seen.append((setting, list(seeds), jobs))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "experiment", stop)
+    return seen
+
+
 @pytest.mark.parametrize(
     ("text", "features"),
     [
@@ -218,15 +239,8 @@ class TestSimulate:
         ('{"kind": "one_hot", "over": ["state"]}', {"kind": "one_hot", "over": ["state"]}),
     ],
 )
-def test_features_and_options_reach_the_agents(monkeypatch, tmp_path, text, features):
+def test_features_and_options_reach_the_agents(settings, tmp_path, text, features):
     """What a user types is the setting that is run."""
-    settings = []
-
-    def stop(setting, seeds, jobs, progress):
-        settings.append((setting, list(seeds), jobs))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli, "experiment", stop)
     arguments = ["simulate", "random-0", "--features", text, "--options", '{"draws": 3}']
     arguments += ["--parallel", "4", "--delay", "2", "--flips", "0.25", "--episodes", "7"]
     arguments += ["--seeds", "3", "--first-seed", "5", "--jobs", "2", "--out", str(tmp_path)]
@@ -237,3 +251,14 @@ def test_features_and_options_reach_the_agents(monkeypatch, tmp_path, text, feat
     assert (setting.parallel, setting.delay, setting.flips) == (4, 2, 0.25)
     assert (setting.task, setting.episodes) == ("random-0", 7)
     assert (seeds, jobs) == ([5, 6, 7], 2)
+
+
+@pytest.mark.parametrize("kind", sorted(AGENT_KINDS))
+@pytest.mark.parametrize("other", [*sorted(AGENT_KINDS), "magic"])
+def test_the_kind_is_what_agent_says(settings, tmp_path, kind, other):
+    """The files are named after it, so that options must not change it."""
+    options = json.dumps({"kind": other})
+    arguments = ["simulate", "random-0", "--agent", kind, "--options", options]
+    CliRunner().invoke(cli.app, [*arguments, "--out", str(tmp_path)])
+    ((setting, _, _),) = settings
+    assert setting.algorithm == {"kind": kind}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from app.errors import InvalidValue
 from app.learning.planning.problem import PlanBudget
-from app.settings import Settings
+from app.settings import Settings, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -57,3 +58,35 @@ def test_what_is_no_size_is_refused(monkeypatch, name, value):
     monkeypatch.setenv(f"PLAUDIT_{name.upper()}", value)
     with pytest.raises(ValidationError, match=name):
         Settings()
+
+
+class TestLoading:
+    """As a process reads them: what is wrong is said in the words of the environment."""
+
+    def test_they_are_the_settings(self, monkeypatch):
+        assert load_settings() == Settings()
+        monkeypatch.setenv("PLAUDIT_PLAN_CELLS", "1e6")
+        assert load_settings().plan_budget == PlanBudget(cells=1e6)
+
+    @pytest.mark.parametrize(
+        ("value", "expected"),
+        [
+            ("0", "greater than 0"),
+            ("-1", "greater than 0"),
+            ("nan", "greater than 0"),
+            ("many", "a valid number"),
+            ("", "a valid number"),
+        ],
+    )
+    @pytest.mark.parametrize("name", ["PLAUDIT_PLAN_CELLS", "PLAUDIT_PLAN_BYTES"])
+    def test_a_bad_one_is_named(self, monkeypatch, name, value, expected):
+        monkeypatch.setenv(name, value)
+        with pytest.raises(InvalidValue) as caught:
+            load_settings()
+        assert caught.value.field == name
+        assert caught.value.expected.startswith(expected)
+
+    def test_a_bad_one_may_stand_in_a_file(self, tmp_path):
+        (tmp_path / ".env").write_text("PLAUDIT_PLAN_BYTES=-5\n")
+        with pytest.raises(InvalidValue, match="PLAUDIT_PLAN_BYTES: expected greater than 0"):
+            load_settings()

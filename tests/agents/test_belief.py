@@ -64,6 +64,11 @@ def ridge(rows, labels, precisions):
     return minimize(loss, np.zeros(rows.shape[1]), jac=True, method="BFGS", tol=1e-9).x
 
 
+def belief_of(features):
+    parts = len(features.parts) if isinstance(features, Blocks) else 1
+    return Belief(features, Prior((1.0,) * parts, 1.0))
+
+
 def in_adaptive_scale(rows, sizes):
     """Each column over its largest entry, each part over the root mean square of its norm."""
     largest = np.abs(rows).max(axis=0)
@@ -148,16 +153,17 @@ class TestVisits:
         self.experience.label(0, 1)
         self.experience.finish(1, Trajectory(np.array([1, 1]), np.array([0, 0])))
         self.pairs = self.experience.transitions.visits.reshape(S, A).astype(float)
+        self.cells = np.array(np.broadcast_to(self.pairs, (H, S, A)))
 
-    def visits(self, features):
-        parts = len(features.parts) if isinstance(features, Blocks) else 1
-        return (
-            Belief(features, Prior((1.0,) * parts, 1.0)).follow(self.experience).visits(self.pairs)
-        )
+    def visits(self, features, cells=None):
+        belief = belief_of(features)
+        return belief.visits(self.experience, self.cells if cells is None else cells)
 
     def test_touches_are_counted_in_labelled_episodes_alone(self):
-        learned = Belief(STATES, Prior((1.0,), 1.0)).follow(self.experience)
-        assert learned.touches.tolist() == [2.0, 1.0, 1.0]
+        """Where cells are well known; after its end the episode stays where it ended."""
+        for known in (np.full((H, S, A), 99.0), np.full((H, S, A), np.inf)):
+            assert self.visits(STATES, known)[0].tolist() == [[2, 2], [1, 1], [1, 1]]
+            assert self.visits(PAIRS, known)[0].tolist() == [[1, 1], [0, 1], [0, 0]]
 
     def test_a_cell_is_as_known_as_the_less_known_of_pair_and_feature(self):
         visits = self.visits(STATES)
@@ -168,24 +174,73 @@ class TestVisits:
 
     def test_only_the_steps_that_have_the_feature_are_held_down(self):
         visits = self.visits(LATE)
+        assert self.pairs.tolist() == [[1, 1], [2, 1], [0, 0]]
         assert visits[0].tolist() == visits[1].tolist() == self.pairs.tolist()
         # At steps 2 and 3 the labelled episode was in 1, then over in 2.
         assert visits[2].tolist() == visits[3].tolist() == [[0, 0], [1, 1], [0, 0]]
 
-    def test_features_of_single_steps_are_left_out(self):
-        np.testing.assert_array_equal(self.visits(STEPS), np.broadcast_to(self.pairs, (H, S, A)))
-        np.testing.assert_array_equal(self.visits(TABLE), np.broadcast_to(self.pairs, (H, S, A)))
+    def test_features_of_single_steps_are_touched_at_theirs(self):
+        """The labelled episode was in 0, 0 and 1, and was then over in 2."""
+        visits = self.visits(STEPS, np.full((H, S, A), 5.0))
+        for h, state in enumerate((0, 0, 1, 2)):
+            assert visits[h].tolist() == [[float(s == state)] * A for s in range(S)]
+
+    def test_a_table_holds_nothing_down(self):
+        np.testing.assert_array_equal(self.visits(TABLE), self.cells)
 
     def test_of_several_parts_the_least_known_counts(self):
-        both = self.visits(Blocks(SPACES, (STEPS, STATES, LATE)))
-        np.testing.assert_array_equal(
-            both, np.minimum(self.visits(STATES), self.visits(LATE)),
-        )  # fmt: skip
+        visits = self.visits(Blocks(SPACES, (TABLE, LATE, PAIRS)))
+        # (1, 0) was labelled never; late, state 1 was touched once and state 0 never.
+        assert visits[0].tolist() == visits[1].tolist() == [[1, 1], [0, 1], [0, 0]]
+        assert visits[2].tolist() == visits[3].tolist() == [[0, 0], [0, 1], [0, 0]]
+
+    def test_steps_may_be_known_differently(self):
+        cells = np.arange(H)[:, None, None] * np.ones((H, S, A))
+        visits = self.visits(STATES, cells)
+        assert visits[:, 0, 1].tolist() == [0, 1, 2, 2]
+        assert visits[:, 1, 1].tolist() == [0, 1, 1, 1]
 
     def test_the_counts_it_is_given_stay_as_they_are(self):
-        before = self.pairs.copy()
-        self.visits(STATES)
-        np.testing.assert_array_equal(self.pairs, before)
+        before = self.cells.copy()
+        assert (self.visits(STATES) < before).any()
+        np.testing.assert_array_equal(self.cells, before)
+
+    def test_before_any_label_nothing_was_touched(self):
+        self.experience.withdraw(0)
+        assert not self.visits(STATES).any()
+        assert self.visits(LATE)[:2].any()
+
+    def test_labels_count_at_once_and_are_not_lost_to_the_fit(self):
+        """Asked in between two fits, it takes in what the second fit must have."""
+        belief = belief_of(STATES)
+        before = belief.follow(self.experience)
+        self.experience.label(1, 0)
+        known = np.full((H, S, A), 99.0)
+        # The second episode was in state 1 twice.
+        assert belief.visits(self.experience, known)[0].tolist() == [[2, 2], [3, 3], [1, 1]]
+        after = belief.follow(self.experience)
+        fresh = belief_of(STATES).follow(self.experience)
+        np.testing.assert_allclose(after.fit.weights, fresh.fit.weights, atol=1e-7)
+        assert np.abs(after.fit.weights - before.fit.weights).max() > 1e-3
+        self.experience.withdraw(0)
+        assert belief.visits(self.experience, known)[0].tolist() == [[0, 0], [2, 2], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("features", "coarse"),
+    [
+        (STATES, True),
+        (PAIRS, True),
+        (LATE, True),
+        (Blocks(SPACES, (STATES, PAIRS, LATE)), True),
+        (STEPS, False),
+        (TABLE, False),
+        (Blocks(SPACES, (STATES, STEPS)), False),
+        (Blocks(SPACES, (TABLE, STATES)), False),
+    ],
+)
+def test_maps_that_tell_steps_apart_are_not_coarse(features, coarse):
+    assert belief_of(features).is_coarse is coarse
 
 
 class TestFollowing:
@@ -199,7 +254,10 @@ class TestFollowing:
         np.testing.assert_allclose(learned.precision, fresh.precision, rtol=1e-12)
         np.testing.assert_allclose(learned.fit.weights, fresh.fit.weights, atol=1e-7)
         assert learned.fit.intercept == pytest.approx(fresh.fit.intercept, abs=1e-7)
-        np.testing.assert_allclose(learned.touches, fresh.touches)
+        known = np.full(SPACES.shape, 1e9)
+        np.testing.assert_array_equal(
+            learned.belief.visits(experience, known), fresh.belief.visits(experience, known)
+        )
         unit = np.eye(self.FEATURES.dimension)
         np.testing.assert_allclose(
             learned.posterior.norms(unit), fresh.posterior.norms(unit), rtol=1e-6

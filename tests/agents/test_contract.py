@@ -6,6 +6,7 @@ import pytest
 from app.agents import AGENT_KINDS, AgentSpec, make_agent, restore_agent
 from app.agents.spec import parse
 from app.errors import InvalidValue, SnapshotError
+from app.learning.features import OneHot, Spaces
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import UNREPORTED, Trajectory
 
@@ -205,6 +206,38 @@ class TestEveryKind:
         assert not agent.experience.episodes
         assert agent.experience.transitions.visits.sum() == 0
 
+    @pytest.mark.parametrize(
+        ("features", "field"),
+        [
+            ({"kind": "one_hot", "over": ["state"], "steps": [HORIZON]}, "features.steps"),
+            ({"kind": "one_hot", "over": ["state"], "steps": {"last": 9}}, "features.steps.last"),
+            ({"kind": "table", "values": [[[1.0]] * STATES] * ACTIONS}, "features.values"),
+            ({"kind": "table", "values": [[[1e-300]] * ACTIONS] * STATES}, "features.values"),
+            ({"kind": "table", "values": [[["x"]] * ACTIONS] * STATES}, "features.values"),
+        ],
+    )
+    def test_features_that_do_not_fit_are_refused(self, kind, features, field):
+        """Also by a kind that has no use for them: a client learns of it where it happens."""
+        with pytest.raises(InvalidValue) as caught:
+            make_agent(spec_of(kind, features=features))
+        assert caught.value.field == field
+
+    @pytest.mark.parametrize("start", [[1.0], [0.5, 0.5, 0.5, -0.5], [0.3, 0.3, 0.3, 0.3]])
+    def test_first_states_that_are_no_distribution_are_refused(self, kind, start):
+        with pytest.raises(InvalidValue, match="initial_states: expected 4 probabilities"):
+            make_agent(spec_of(kind, initial_states=start))
+
+    def test_what_the_client_gave_is_at_hand(self, kind):
+        features = {"kind": "one_hot", "over": ["state"], "steps": [1, 3]}
+        start = [0.5, 0.25, 0.25, 0.0]
+        agent = make_agent(spec_of(kind, features=features, initial_states=start))
+        assert agent.given_start.tolist() == start
+        spaces = Spaces(STATES, ACTIONS, HORIZON)
+        assert agent.given_features == OneHot(spaces, False, True, False, (1, 3))
+        without = make_agent(spec_of(kind))
+        assert without.given_start is None
+        assert without.given_features is None
+
     def test_unknown_options_are_refused(self, kind):
         with pytest.raises(InvalidValue, match=r"algorithm\.speed: expected no such option"):
             make_agent(spec_of(kind, algorithm={"kind": kind, "speed": 9}))
@@ -216,6 +249,11 @@ def test_another_seed_gives_other_actions(kind):
     first = learn(make_agent(spec_of(kind, seed=3)), range(15))
     second = learn(make_agent(spec_of(kind, seed=4)), range(15))
     assert first != second
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"ucbvi"}))
+def test_maps_that_compete_are_no_map_of_the_client(kind):
+    assert make_agent(spec_of(kind, features={"kind": "auto"})).given_features is None
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"uniform"}))

@@ -69,6 +69,14 @@ class TestForms:
         assert isinstance(built, Table)
         np.testing.assert_array_equal(built.values, values)
 
+    def test_tables_of_very_different_sizes(self):
+        values = np.zeros((S, A, 3))
+        values[0, 0], values[1, 1], values[2, 0] = 1e-9, -9.9e8, 1.0
+        built = features_of({"kind": "table", "values": values.tolist()}).build(SPACES)
+        np.testing.assert_array_equal(built.values, values)
+        zeros = features_of({"kind": "table", "values": (0.0 * values).tolist()})
+        assert not zeros.build(SPACES).values.any()
+
     def test_auto_is_the_default_of_thompson(self):
         auto = make_agent(parse(AgentSpec, SMALL | {"features": {"kind": "auto"}}))
         assert len(auto.beliefs) > 1
@@ -105,7 +113,7 @@ class TestForms:
 
 class TestRefusals:
     @pytest.mark.parametrize("field", ["states", "actions", "horizon"])
-    @pytest.mark.parametrize("size", [0, -1, 2.5, None, "many", [3]])
+    @pytest.mark.parametrize("size", [0, -1, 2.5, None, "many", [3], 3.0, "3", True])
     def test_spaces(self, field, size):
         assert refusal(**{field: size}).field == field
 
@@ -116,7 +124,7 @@ class TestRefusals:
             parse(AgentSpec, data)
         assert str(caught.value) == f"{field}: expected a value"
 
-    @pytest.mark.parametrize("seed", [-1, 2**63, 0.5, "x"])
+    @pytest.mark.parametrize("seed", [-1, 2**63, 0.5, "x", 7.0, "7", True, None])
     def test_seeds(self, seed):
         assert refusal(seed=seed).field == "seed"
 
@@ -163,6 +171,24 @@ class TestRefusals:
     def test_the_field_is_the_clients_own(self, features, field):
         """The way to the value in the request, with no name of a type on it."""
         assert refusal(features=features).field == field
+
+    @pytest.mark.parametrize("number", [1.0, "1", True, None])
+    def test_steps_that_only_look_like_integers(self, number):
+        """Nothing is taken for a number that was not written as one."""
+        features = {"kind": "one_hot", "over": ["state"]}
+        error = refusal(features=features | {"steps": [0, number]})
+        assert (error.field, error.expected) == ("features.steps.1", "a valid integer")
+        error = refusal(features=features | {"steps": {"last": number}})
+        assert (error.field, error.expected) == ("features.steps.last", "a valid integer")
+
+    @pytest.mark.parametrize("size", [1e-300, 1e-12, 9.9e-10, 1.1e9, 1e12, 1e300])
+    def test_tables_of_sizes_that_cannot_be_learned_from(self, size):
+        for value in (size, -size):
+            values = np.ones((H, S, A, 2))
+            values[2, 1, 0, 1] = value
+            error = refusal(features={"kind": "table", "values": values.tolist()})
+            assert error.field == "features.values"
+            assert error.expected == "0, or numbers of a size from 1e-09 to 1e+09"
 
     def test_what_was_expected_is_said(self):
         unknown = {"kind": "two_hot", "over": ["state"]}

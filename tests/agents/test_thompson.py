@@ -1,12 +1,16 @@
 """Posterior sampling: what is drawn anew for each episode, and what is not."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import expit
 
-from app.agents import AgentSpec, make_agent
+from app.agents import AgentSpec, make_agent, thompson
 from app.agents.spec import parse
 from app.learning.competition import checkpoint
+from app.learning.planning.exact import plan_exact
 from app.learning.trajectory import UNREPORTED, Trajectory
 
 S, A, H = 3, 2, 4
@@ -26,7 +30,7 @@ def history(seed=2, count=20):
         yield number, Trajectory(states, actions, final, bool(ended)), int(good)
 
 
-def agent_of(features=FULL, count=20, seed=5, **options):
+def agent_of(features=FULL, count=20, seed=5, spec=None, **options):
     data = {
         "states": S,
         "actions": A,
@@ -35,7 +39,7 @@ def agent_of(features=FULL, count=20, seed=5, **options):
         "algorithm": {"kind": "thompson"} | options,
         "seed": seed,
     }
-    agent = make_agent(parse(AgentSpec, data))
+    agent = make_agent(parse(AgentSpec, data | (spec or {})))
     for number, trajectory, label in history(count=count):
         agent.finish(number, trajectory)
         agent.label(number, label)
@@ -97,17 +101,20 @@ class TestDraws:
     def test_draws_spread_as_the_posterior_does(self):
         """60 draws of every weight, in posterior deviations: chi-square, two-sided at 1e-6.
 
-        With features of whole (step, state, action) a policy's table is the drawn weights.
+        With features of whole (step, state, action) a policy's table is the drawn weights. A
+        variance shrinks with the room that there is for success, here about a half.
         """
         agent = agent_of(draws=1, spread=0.5, visit_bonus=0.0)
         posterior = agent.beliefs[0].follow(agent.experience).posterior
+        room = agent.room(agent.beliefs[0].follow(agent.experience))
+        assert 0.3 < room < 0.7
         covariance = np.array([posterior.solve(unit) for unit in np.eye(posterior.size)])
         mean = agent.beliefs[0].follow(agent.experience).fit.weights
         drawn = np.array(
             [agent.plan(n, certify=False).policy.weights.ravel() for n in range(100, 160)]
         )
         root = np.linalg.cholesky(covariance[:-1, :-1])
-        whitened = np.linalg.solve(root, (drawn - mean).T) / 0.5
+        whitened = np.linalg.solve(root, (drawn - mean).T) / (0.5 * np.sqrt(room))
         total = float((whitened**2).sum())
         low, high = stats.chi2.interval(1 - 1e-6, df=whitened.size)
         assert low < total < high
@@ -138,12 +145,189 @@ class TestGuesses:
         assert len(self.promises(1)) == 1
 
 
+class TestRoom:
+    """How much success there is still to gain: what spread and bonus are scaled by."""
+
+    def room(self, agent):
+        return agent.room(agent.beliefs[0].follow(agent.experience))
+
+    def of_one_step(self, labels, **options):
+        """Two states, of which 1 comes first in three of four episodes; pairs in turn."""
+        spec = {"states": 2, "horizon": 1, "initial_states": [0.25, 0.75]}
+        features = {"kind": "one_hot", "over": ["state", "action"]}
+        agent = agent_of(features, count=0, spec=spec, **options)
+        for number, label in enumerate(labels):
+            pair = np.array([number % 2]), np.array([number // 2 % 2])
+            agent.finish(number, Trajectory(*pair))
+            agent.label(number, label)
+        return agent
+
+    def assert_near(self, agent, value, good):
+        """The plan that it looks at is rough, and up to 0.05 too good rather than too bad."""
+        trust = good / (good + 5)
+        assert 1.0 - (value + 0.05) * trust <= self.room(agent) <= 1.0 - value * trust
+
+    @pytest.mark.parametrize(("value", "trusted"), [(0.0, 0.0), (0.6, 0.6), (1.0, 1.0), (1.1, 1.0)])
+    def test_a_value_counts_by_good_labels_against_five(self, monkeypatch, value, trusted):
+        for good, share in ((0, 0.0), (1, 1 / 6), (5, 0.5), (15, 0.75)):
+            agent = self.of_one_step([1] * good + [0] * 7)
+            asked = SimpleNamespace(value=value)
+            monkeypatch.setattr(agent, "exploit", lambda *_, plan=asked, **__: plan)
+            assert self.room(agent) == pytest.approx(1.0 - trusted * share, rel=1e-12)
+
+    @pytest.mark.parametrize("good", [1, 4, 9])
+    def test_of_one_step_the_value_is_that_of_the_best_actions(self, good):
+        rng = np.random.default_rng(good)
+        labels = rng.permutation([1] * good + [0] * (12 - good))
+        agent = self.of_one_step(labels.tolist())
+        fit = agent.beliefs[0].follow(agent.experience).fit
+        chances = expit(fit.weights.reshape(2, A) + fit.intercept).max(axis=1)
+        value = 0.25 * chances[0] + 0.75 * chances[1]
+        self.assert_near(agent, value, good)
+
+    @pytest.mark.parametrize("features", [FULL, STATES])
+    @pytest.mark.parametrize("count", [5, 20, 40])
+    def test_of_more_steps_it_is_what_enumeration_gives(self, features, count):
+        agent = agent_of(features, count)
+        learned = agent.beliefs[0].follow(agent.experience)
+        best = plan_exact(agent.problem(learned, learned.fit.weights, learned.fit.intercept)).value
+        good = sum(label for _, _, label in history(count=count))
+        assert 0 < good < count
+        self.assert_near(agent, best, good)
+
+    def test_without_a_good_label_it_is_one(self):
+        assert self.room(agent_of(count=0)) == 1.0
+        assert self.room(self.of_one_step([0] * 9)) == 1.0
+        withdrawn = self.of_one_step([0, 1, 0])
+        assert self.room(withdrawn) < 1.0
+        withdrawn.withdraw(1)
+        assert self.room(withdrawn) == 1.0
+
+    def test_some_is_left_however_sure_the_model_is(self):
+        """With a prior this wide, forty good labels leave no doubt of success."""
+        agent = self.of_one_step([1] * 40, prior_deviation=100.0)
+        assert self.room(agent) == pytest.approx(5 / 45, abs=1e-3)
+        assert self.room(agent) >= 5 / 45
+
+    def planned(self, monkeypatch, room):
+        """The weights and the bonuses that are planned for where there is this much room."""
+        agent = agent_of(spread=0.5, visit_bonus=0.4, draws=3)
+        monkeypatch.setattr(agent, "room", lambda _: room)
+        asked = []
+
+        def noted(problem, *rest, **options):
+            asked.append(problem)
+            return plan_fast(problem, *rest, **options)
+
+        plan_fast = thompson.plan_fast
+        with monkeypatch.context() as patched:
+            patched.setattr(thompson, "plan_fast", noted)
+            agent.plan(20, certify=False)
+        fit = agent.beliefs[0].follow(agent.experience).fit
+        mean = agent.beliefs[0].features.spread(fit.weights)
+        return [(one.weights - mean, one.offset - fit.intercept, one.bonuses) for one in asked]
+
+    def test_variances_and_the_bonus_are_in_proportion_to_it(self, monkeypatch):
+        full, quarter = (self.planned(monkeypatch, room) for room in (1.0, 0.25))
+        assert len(full) == len(quarter) == 3
+        for (weights, offset, bonus), small in zip(full, quarter, strict=True):
+            assert np.abs(weights).max() > 0.1
+            np.testing.assert_allclose(small[0], 0.5 * weights, atol=1e-12)
+            assert small[1] == pytest.approx(0.5 * offset)
+            assert bonus.max() > 0.1
+            np.testing.assert_allclose(small[2], 0.25 * bonus)
+
+    def test_where_nothing_is_left_to_gain_plans_exploit(self, monkeypatch):
+        agent = agent_of(spread=3.0, visit_bonus=3.0)
+        before, exploiting = agent.plan(20), agent.plan(20, "exploit")
+        assert not same(before, exploiting)
+        monkeypatch.setattr(agent, "room", lambda _: 0.0)
+        after = agent.plan(20)
+        np.testing.assert_allclose(after.policy.weights, exploiting.policy.weights, rtol=1e-12)
+        assert after.upper == pytest.approx(exploiting.upper, abs=1e-9)
+
+
+class TestVisitBonus:
+    """Small where pairs were seen often, and every feature of the coarse maps labelled often."""
+
+    def told(self, features, **options):
+        """Episodes of which one in three has no label; an abandoned one; what was labelled."""
+        agent, labelled = agent_of(features, count=0, **options), []
+        for number, trajectory, label in history(count=14):
+            agent.finish(number, trajectory)
+            if number % 3:
+                agent.label(number, label)
+                labelled.append(trajectory)
+        agent.abandon(Trajectory(np.array([2, 2, 2, 2]), np.array([0, 0, 0, 1])))
+        return agent, labelled
+
+    def staying(self, trajectory):
+        """The states of all H steps that are known; an episode stays where it ended."""
+        states = trajectory.states.tolist()
+        if trajectory.ended and trajectory.final >= 0:
+            states += [trajectory.final] * (H - len(states))
+        return states
+
+    def pairs(self):
+        played = [trajectory for _, trajectory, _ in history(count=14)]
+        taken = [p for one in played for p in zip(one.states, one.actions, strict=True)]
+        taken += [(2, 0), (2, 0), (2, 0), (2, 1)]
+        return np.array([[taken.count((s, a)) for a in range(A)] for s in range(S)])
+
+    def test_a_map_of_single_steps_leaves_it_to_the_pairs(self):
+        agent, _ = self.told(FULL)
+        expected = np.broadcast_to(0.3 / np.sqrt(1 + self.pairs()), (H, S, A))
+        np.testing.assert_allclose(agent.visit_bonus(0.3, 20, []), expected)
+
+    def test_a_feature_that_was_seldom_labelled_holds_visits_down(self):
+        agent, labelled = self.told({"kind": "one_hot", "over": ["state"], "steps": "last"})
+        last = [one[-1] for one in map(self.staying, labelled) if len(one) == H]
+        held = np.minimum(self.pairs(), [[last.count(s)] * A for s in range(S)])
+        assert (held < self.pairs()).any()
+        bonus = agent.visit_bonus(0.3, 20, [])
+        for h in range(H - 1):
+            np.testing.assert_allclose(bonus[h], 0.3 / np.sqrt(1 + self.pairs()))
+        np.testing.assert_allclose(bonus[H - 1], 0.3 / np.sqrt(1 + held))
+
+    def test_of_competing_maps_all_coarse_ones_count(self):
+        """Whichever is drawn: states, pairs, and the last state at the last step."""
+        agent, labelled = self.told({"kind": "auto"})
+        stayed = [self.staying(one) for one in labelled]
+        states = [s for one in stayed for s in one]
+        taken = [p for one in labelled for p in zip(one.states, one.actions, strict=True)]
+        last = [one[-1] for one in stayed if len(one) == H]
+        visits = np.array(np.broadcast_to(self.pairs(), (H, S, A)))
+        for s in range(S):
+            for a in range(A):
+                visits[:, s, a] = min(visits[0, s, a], states.count(s), taken.count((s, a)))
+            visits[H - 1, s] = np.minimum(visits[H - 1, s], last.count(s))
+        assert (visits[0] < self.pairs()).any()
+        assert (visits[H - 1] < visits[0]).any()
+        np.testing.assert_allclose(agent.visit_bonus(0.3, 20, []), 0.3 / np.sqrt(1 + visits))
+
+    def test_pending_visits_are_added_to_what_was_held_down(self):
+        class Still:
+            def act(self, step, state, memory, uniform):
+                return 0, memory
+
+        agent = agent_of(STATES, count=0)
+        stay = Trajectory(np.zeros(H, dtype=int), np.zeros(H, dtype=int), 0)
+        for _ in range(5):
+            agent.abandon(stay)
+        agent.finish(0, stay)
+        agent.label(0, 0)
+        # (0, 0) was visited 24 times but labelled 4 times; each pending episode makes 4 more.
+        bonus = agent.visit_bonus(1.0, 20, [Still()] * 3)
+        np.testing.assert_allclose(bonus[:, 0, 0], 1 / np.sqrt(1 + 4 + 12))
+        np.testing.assert_allclose(bonus[:, 0, 1], 1.0)
+        np.testing.assert_allclose(bonus[:, 1:], 1.0)
+
+
 class TestPending:
     """Episodes that run side by side count as visits where they will probably go."""
 
     def bonus(self, agent, pending):
-        learned = agent.beliefs[0].follow(agent.experience)
-        return agent.visit_bonus(0.1, learned, 20, pending)
+        return agent.visit_bonus(0.1, 20, pending)
 
     def test_they_count_as_the_visits_that_they_will_make(self):
         """In a world where action 1 moves on to the next state, and 0 stays."""
@@ -166,6 +350,7 @@ class TestPending:
             visits[pair] += 2
         with_two = self.bonus(beside, [Script()] * 2)
         np.testing.assert_allclose(with_two, self.bonus(later, []))
+        np.testing.assert_allclose(with_two, np.broadcast_to(0.1 / np.sqrt(1 + visits), (H, S, A)))
         assert (with_two < self.bonus(alone, [])).sum() == 4 * H
 
     @pytest.mark.parametrize("features", [FULL, STATES])
@@ -240,15 +425,15 @@ class TestShares:
         agent = agent_of({"kind": "auto"}, count=4, draws=1, epsilon=0.9)
         taken = np.zeros(7)
 
-        class Noted:
-            def __init__(self, index, belief):
-                self.index, self.belief = index, belief
+        def noted(index, follow):
+            def followed(experience):
+                taken[index] += 1
+                return follow(experience)
 
-            def follow(self, experience):
-                taken[self.index] += 1
-                return self.belief.follow(experience)
+            return followed
 
-        agent.beliefs = [Noted(i, belief) for i, belief in enumerate(agent.beliefs)]
+        for i, belief in enumerate(agent.beliefs):
+            belief.follow = noted(i, belief.follow)
         n = 300
         for number in range(20, 20 + n):
             agent.plan(number, certify=False)
@@ -285,6 +470,23 @@ def test_the_deviation_of_the_prior_is_an_option():
     ]
     np.testing.assert_allclose(tables[1].weights, 3.0 * tables[0].weights)
     assert np.abs(tables[0].weights).max() > 0.01
+
+
+def test_the_simplest_of_competing_maps_doubts_actions_never_taken():
+    """A settled policy takes one action per state: the labels cannot tell of the other."""
+    agent = agent_of({"kind": "auto"}, count=0)
+    for number in range(30):
+        states = np.random.default_rng(number).integers(S, size=H)
+        agent.finish(number, Trajectory(states, np.zeros(H, dtype=int)))
+        agent.label(number, int(np.count_nonzero(states == 2) >= 2))
+    learned = agent.beliefs[0].follow(agent.experience)
+    rows = np.zeros((2, learned.belief.features.dimension))
+    for action in range(A):
+        other = Trajectory(np.array([0, 1, 2, 2]), np.full(H, action))
+        indices, values = learned.belief.features.row(other)
+        rows[action, indices] = values
+    taken, untaken = learned.posterior.norms(rows, intercept=1.0)
+    assert untaken > 1.3 * taken
 
 
 def test_it_learns_which_state_is_good():

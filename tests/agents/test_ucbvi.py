@@ -11,6 +11,7 @@ from app.agents import AgentSpec, make_agent, ucbvi
 from app.agents.spec import parse
 from app.errors import InvalidValue
 from app.learning.features import Table
+from app.learning.planning.exact import plan_exact
 from app.learning.planning.uniform_policy import UniformPolicy
 from app.learning.trajectory import Trajectory
 
@@ -185,6 +186,15 @@ class TestPaper:
         agent = agent_of(features={"kind": "table", "values": np.zeros((S, A, 2)).tolist()})
         assert agent.plan(9).upper >= 0.5
 
+    def test_how_much_there_is_to_gain_does_not_matter(self, monkeypatch):
+        agent = agent_of()
+        before = planned_for(monkeypatch, "plan_reward", agent)[1]
+        monkeypatch.setattr(agent, "room", lambda _: 0.0)
+        with monkeypatch.context() as patched:
+            after = planned_for(patched, "plan_reward", agent)[1]
+        np.testing.assert_array_equal(before.widths, after.widths)
+        np.testing.assert_array_equal(before.bonuses, after.bonuses)
+
     def test_it_is_a_matter_of_reward_space(self):
         with pytest.raises(InvalidValue) as caught:
             agent_of(PAPER | {"optimism": "logit"})
@@ -214,13 +224,24 @@ class TestTuned:
         hessian = np.diag(prior) + raw.T @ ((expit(z) * expit(-z))[:, None] * raw)
         return np.sqrt(np.diag(np.linalg.inv(hessian))[:-1]).reshape(S, A)
 
+    def assert_shrunk(self, agent, learned, factor):
+        """Whether a factor is the root of the room: two good labels against five.
+
+        The plan that the room is taken from is rough, and up to 0.05 too good.
+        """
+        problem = agent.problem(learned, learned.fit.weights, learned.fit.intercept)
+        best = plan_exact(problem).value
+        assert 1.0 - (best + 0.05) * 2 / 7 <= factor**2 <= 1.0 - best * 2 / 7
+
     def test_in_logit_space_weights_are_raised_by_their_deviation(self, monkeypatch):
+        """0.8 deviations, shrunk with the success that there is to gain."""
         agent = agent_of({"kind": "ucbvi", "radius": 0.8}, features=self.FEATURES)
         learned = agent.beliefs[0].follow(agent.experience)
         _, problem = planned_for(monkeypatch, "plan_fast", agent)
-        for h in range(H):
-            raised = learned.fit.weights.reshape(S, A) + 0.8 * self.norms(learned)
-            np.testing.assert_allclose(problem.weights[h], raised, rtol=1e-8)
+        raised = problem.weights - learned.fit.weights.reshape(S, A)
+        factors = raised / (0.8 * self.norms(learned))
+        np.testing.assert_allclose(factors, factors[0, 0, 0], rtol=1e-8)
+        self.assert_shrunk(agent, learned, factors[0, 0, 0])
         assert problem.widths is None
 
     def test_in_reward_space_the_same_deviation_counts_a_quarter(self, monkeypatch):
@@ -229,9 +250,31 @@ class TestTuned:
         agent = agent_of(algorithm, features=self.FEATURES)
         learned = agent.beliefs[0].follow(agent.experience)
         _, problem = planned_for(monkeypatch, "plan_reward", agent)
+        factors = problem.widths / (0.2 * self.norms(learned))
+        np.testing.assert_allclose(factors, factors[0, 0, 0], rtol=1e-8)
+        self.assert_shrunk(agent, learned, factors[0, 0, 0])
         for h in range(H):
-            np.testing.assert_allclose(problem.widths[h], 0.2 * self.norms(learned), rtol=1e-8)
             np.testing.assert_allclose(problem.weights[h], learned.fit.weights.reshape(S, A))
+
+    @pytest.mark.parametrize(("optimism", "planner"), [("logit", "fast"), ("reward", "reward")])
+    def test_room_scales_variances_and_the_bonus(self, monkeypatch, optimism, planner):
+        """A quarter of the room is half of the radius and a quarter of the bonus."""
+        found = []
+        for room in (0.0, 0.25, 1.0):
+            algorithm = {"kind": "ucbvi", "optimism": optimism, "visit_bonus": 0.3}
+            agent = agent_of(algorithm, features={"kind": "one_hot", "over": ["state"]})
+            monkeypatch.setattr(agent, "room", lambda _, left=room: left)
+            with monkeypatch.context() as patched:
+                found.append(planned_for(patched, f"plan_{planner}", agent)[1])
+        none, quarter, full = found
+        assert not none.bonuses.any()
+        assert full.bonuses.max() > 0.1
+        np.testing.assert_allclose(quarter.bonuses, 0.25 * full.bonuses)
+        fields = ("weights", "ended_weights") if optimism == "logit" else ("widths", "ended_widths")
+        for field in fields:
+            base, less, more = (getattr(problem, field) for problem in found)
+            assert (more - base).max() > 0.1
+            np.testing.assert_allclose(less - base, 0.5 * (more - base), atol=1e-12)
 
     def test_places_seldom_visited_have_a_larger_bonus(self, monkeypatch):
         history = [*HISTORY[:2], HISTORY[0]]
@@ -240,6 +283,9 @@ class TestTuned:
         visits = agent.experience.transitions.visits.reshape(S, A)
         assert sorted(visits.ravel().tolist()) == [1, 2, 3, 3]
         bonus = problem.bonuses[0]
+        room = agent.room(agent.beliefs[0].follow(agent.experience))
+        np.testing.assert_allclose(bonus, room * 0.3 / np.sqrt(1 + visits))
+        assert 0.5 < room < 0.9
         rare, some, often = (bonus[visits == times] for times in (1, 2, 3))
         assert 0.3 >= rare.min() > some.max() >= some.min() > often.max() > 0.0
         assert often[0] == often[1]

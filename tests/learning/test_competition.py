@@ -246,3 +246,14 @@ def test_every_candidate_covers_the_spaces() -> None:
             assert all(variance > 0 for variance in choice.variances)
     late = candidates(Spaces(4, 3, 25))[5].features.parts[0]
     assert late.steps == (22, 23, 24)
+
+
+def test_the_simplest_sees_a_little_of_the_action() -> None:
+    simplest, every = CHOICES[0], tuple(range(H))
+    assert simplest.features.parts == (
+        OneHot(SPACES, False, True, False, every),
+        OneHot(SPACES, False, True, True, every),
+    )
+    assert simplest.variances == (8.0, 1.0)
+    assert sum(simplest.variances) == 9.0  # as much as every other candidate has in all
+    assert {sum(choice.variances) for choice in CHOICES} == {9.0}

@@ -372,8 +372,21 @@ def test_improper_one_hot_maps_are_refused(
         np.zeros(()),
         np.full((3, 2, 1), np.nan),
         np.full((4, 3, 2, 1), np.inf),
+        np.full((3, 2, 1), 1e-10),
+        np.full((3, 2, 1), -1e10),
     ],
-    ids=["flat", "swapped", "steps", "deep", "none", "number", "nan", "infinite"],
+    ids=[
+        "flat",
+        "swapped",
+        "steps",
+        "deep",
+        "none",
+        "number",
+        "nan",
+        "infinite",
+        "tiny",
+        "huge",
+    ],
 )
 def test_improper_tables_are_refused(values: Floats) -> None:
     with pytest.raises(InvalidValue) as caught:

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy.special import expit
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.planning import dense
+from app.learning.planning.exact import plan_exact
 from app.learning.planning.fast import plan_fast
 from app.learning.planning.problem import Plan, PlanBudget, PlanningProblem, TransitionModel
 
@@ -117,8 +119,9 @@ def test_a_plan_without_a_certificate_is_the_first_of_one_with(epsilon: float) -
         plain = plan_fast(problem, epsilon, certify=False)
         certified = plan_fast(problem, epsilon)
         assert certified.gap <= epsilon
-        if certified.policy.delta != plain.policy.delta:
-            continue  # the certificate asked for a finer grid
+        grids = [(one.policy.delta, one.policy.clip) for one in (plain, certified)]
+        if grids[0] != grids[1]:
+            continue  # the certificate asked for a finer grid, or for a wider one
         compared += 1
         assert_same_policy(plain, certified)
         assert plain.upper == certified.upper
@@ -162,6 +165,61 @@ class TestSaturation:
             assert math.isfinite(plan.upper)
             assert math.isfinite(plan.lower)
             assert plan.lower <= plan.value <= plan.upper <= 1.0 + most + 1e-9
+
+
+class TestWidening:
+    """Where logits were cut off, they are followed further before the grid becomes finer."""
+
+    @pytest.mark.parametrize("size", [20.0, 100.0, 250.0])
+    @pytest.mark.parametrize("epsilon", [0.1, 0.01, 0.001])
+    def test_a_logit_that_comes_back_is_followed(self, size: float, epsilon: float) -> None:
+        for first in (size, -size):
+            problem = chain([first, -first, 0.3])
+            plan = plan_fast(problem, epsilon, PlanBudget(cells=100, bytes=2e5))
+            assert plan.gap <= epsilon
+            assert plan.lower <= expit(0.3) <= plan.upper
+            assert plan.policy.delta == plan_fast(problem, epsilon, certify=False).policy.delta
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_choices_between_large_logits(self, seed: int) -> None:
+        """Three steps of +-100 or near 0, of which some add up to little: by enumeration."""
+        rng = np.random.default_rng(seed)
+        base = problem_of(seed, states=3, actions=3, horizon=3)
+        weights = rng.choice([-100.0, 0.0, 100.0], size=(3, 3, 3)) + rng.normal(size=(3, 3, 3))
+        problem = replace(base, weights=weights, bonuses=rng.random((3, 3, 3)) - weights / 80.0)
+        best = plan_exact(problem).value
+        plan = plan_fast(problem, 0.01, PlanBudget(cells=1e4))
+        assert plan.gap <= 0.01
+        assert plan.lower <= best <= plan.upper
+
+    @pytest.mark.parametrize("scale", [3.0, 20.0])
+    def test_whole_problems_of_large_logits_need_few_points(self, scale: float) -> None:
+        for seed in range(4):
+            problem = problem_of(seed, scale=scale)
+            first = plan_fast(problem, 0.05, PlanBudget(cells=1e4), certify=False)
+            plan = plan_fast(problem, 0.05, PlanBudget(cells=1e5))
+            assert plan.gap <= 0.05
+            assert plan.upper <= first.upper
+            assert plan.policy.delta == first.policy.delta
+
+    def test_where_nothing_was_cut_off_only_the_grid_becomes_finer(self) -> None:
+        """Logits within +-9, and an epsilon that the first grid does not reach."""
+        refined = 0
+        for seed in range(8):
+            problem = chain(np.random.default_rng(seed).uniform(-3.0, 3.0, size=3).tolist())
+            for epsilon in (0.1, 0.01, 0.001):
+                first, plan = (plan_fast(problem, epsilon, certify=c) for c in (False, True))
+                assert plan.gap <= epsilon
+                refined += plan.policy.delta < first.policy.delta
+                for index in plan.policy.clip:
+                    assert abs(index) * plan.policy.delta == pytest.approx(12.0, abs=1.0)
+        assert refined >= 2
+
+    def test_what_no_grid_can_follow_ends(self) -> None:
+        """1000 is further than any grid goes: the gap stays, and the bounds hold."""
+        plan = plan_fast(chain([1e3, -1e3, 0.3]), 0.1)
+        assert plan.gap > 0.1
+        assert plan.lower <= expit(0.3) <= plan.upper
 
 
 @pytest.mark.parametrize("remainder", [0.37, -3.1, 80.0, -80.0, 450.0, -450.0, 1e6])
