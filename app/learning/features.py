@@ -21,7 +21,9 @@ from app.learning.trajectory import Trajectory
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Row = tuple[Integers, Floats]  # indices, strictly increasing, and their values
-SMALLEST = 1e-9  # size of a feature that is not 0; the largest is 1 / this
+SMALLEST, LARGEST = 1e-9, 1e9  # sizes of a client's feature that is not 0
+
+ROUNDING = 1e-13  # share of a sum's terms below which the sum is zero
 
 Norms = Callable[[sparse.csr_array], Floats]
 
@@ -183,9 +185,9 @@ class Table:
         if not np.isfinite(self.values).all():
             raise InvalidValue("features.values", "finite numbers")
         sizes = np.abs(self.values[self.values != 0.0])
-        if len(sizes) and not SMALLEST <= sizes.min() <= sizes.max() <= 1.0 / SMALLEST:
+        if len(sizes) and not SMALLEST <= sizes.min() <= sizes.max() <= LARGEST:
             # Past this the squares that learning takes lose their meaning.
-            span = f"from {SMALLEST:g} to {1.0 / SMALLEST:g}"
+            span = f"from {SMALLEST:g} to {LARGEST:g}"
             raise InvalidValue("features.values", f"0, or numbers of a size {span}")
 
     @property
@@ -198,7 +200,8 @@ class Table:
         s, a = trajectory.states, trajectory.actions
         played = self.values[s, a] if self.values.ndim == 3 else self.values[range(len(s)), s, a]
         total = played.sum(axis=0)
-        indices = np.flatnonzero(total)
+        # What is left of terms that cancel is rounding, not a feature.
+        indices = np.flatnonzero(np.abs(total) > ROUNDING * np.abs(played).sum(axis=0))
         return indices, total[indices]
 
     def spread(self, weights: Floats) -> Floats:

@@ -28,13 +28,7 @@ from app.errors import BudgetExceeded, InvalidValue
 from app.learning.planning import dense, sweeps
 from app.learning.planning.grid import bonus_bounds, make_grid, pack
 from app.learning.planning.grid_policy import GridPolicy
-from app.learning.planning.problem import (
-    Floats,
-    Plan,
-    PlanBudget,
-    PlanningProblem,
-    TransitionModel,
-)
+from app.learning.planning.problem import Floats, Plan, PlanBudget, PlanningProblem
 from app.learning.planning.rows import CURVATURE, LARGEST_LOGIT
 
 SATURATION = 12.0  # mu(-12) = 6e-6: logits past this rarely matter; widened where they do
@@ -146,14 +140,3 @@ def _plan_on(
     seconds = time.perf_counter() - began
     value = min(max(value, lower), upper)
     return Plan("fast", policy, value, upper, lower, grid.cells, size, seconds)
-
-
-def warm_up() -> None:
-    """Compile, or load from the cache, everything that this planner runs."""
-    S = 8
-    for followers in (1, S):  # sparse rows, then matrix products
-        matrix = np.zeros((S, 2 * S + 1))
-        matrix[:, :followers] = 1.0 / followers
-        start, weights = np.full(S, 1.0 / S), np.ones((2, S, 1))
-        model = TransitionModel.from_dense(matrix, S, 1)
-        plan_fast(PlanningProblem(start, model, weights, 0.0 * weights, np.zeros((3, S + 1))))

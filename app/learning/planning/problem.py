@@ -46,6 +46,9 @@ class TransitionModel:
     probabilities: Floats  # (nnz,)
 
     def __post_init__(self) -> None:
+        # One layout and type of array, so that compiled code is compiled once.
+        for field, kind in (("indptr", np.int64), ("columns", np.int64), ("probabilities", float)):
+            object.__setattr__(self, field, np.ascontiguousarray(getattr(self, field), dtype=kind))
         rows = self.states * self.actions
         if self.states < 1 or self.actions < 1:
             raise InvalidValue("states, actions", "at least one of each")

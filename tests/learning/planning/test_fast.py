@@ -373,17 +373,18 @@ def test_more_actions_than_the_policy_can_name_are_refused() -> None:
 
 IN_A_NEW_PROCESS = """
 import json
-from app.learning.planning import dense, fast, grid, rows, sweeps
+from app.learning.planning import dense, grid, reward_grid, reward_kernels, reward_law, rows, sweeps
+from app.learning.planning.warm_up import warm_up
 
 def compiled():
     found = {}
-    for module in (dense, grid, rows, sweeps):
+    for module in (dense, grid, reward_grid, reward_kernels, reward_law, rows, sweeps):
         for name, kernel in vars(module).items():
             if hasattr(kernel, "signatures") and kernel.py_func.__module__ == module.__name__:
                 found[f"{module.__name__}.{name}"] = len(kernel.signatures)
     return found
 
-fast.warm_up()
+warm_up()
 before = compiled()
 
 import numpy as np
@@ -391,8 +392,14 @@ from app.agents import AgentSpec, make_agent
 from app.learning.trajectory import Trajectory
 
 # A ring is sparse; states that follow each other at random fill their rows.
-for states, jump, features in ((9, 1, None), (3, None, {"kind": "one_hot", "over": ["state"]})):
-    spec = AgentSpec(states=states, actions=2, horizon=4, features=features)
+state_visits = {"kind": "one_hot", "over": ["state"]}
+optimist = {"kind": "ucbvi", "optimism": "reward", "epsilon": 0.5}
+for states, jump, features, algorithm in (
+    (9, 1, None, {"kind": "thompson"}),
+    (3, None, state_visits, {"kind": "thompson"}),
+    (3, None, state_visits, optimist),
+):
+    spec = AgentSpec(states=states, actions=2, horizon=4, features=features, algorithm=algorithm)
     agent = make_agent(spec)
     rng = np.random.default_rng(1)
     for episode in range(20):
