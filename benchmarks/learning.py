@@ -153,9 +153,9 @@ SECTIONS: dict[str, Callable[[Bench], list[Row]]] = {
     "random": random_rows,
     "late10": hard_rows(delay=10),
     "late50": hard_rows(delay=50),
-    "fleet16": hard_rows(parallel=16),
+    "fleet16": hard_rows(parallel=16, episodes=320),
     "flips10": hard_rows(flips=0.1),
-    "full": hard_rows(seeds=6, episodes=500, features=FULL),
+    "full": hard_rows(seeds=4, episodes=300, features=FULL),
 }
 
 
