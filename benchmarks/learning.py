@@ -23,6 +23,7 @@ from rich.console import Console
 from app.simulation.experiment import Experiment, experiment
 from app.simulation.runner import Setting
 from app.simulation.tasks import load_task
+from benchmarks.learning_page import page
 from benchmarks.peers import PEERS, run_peer
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -56,7 +57,6 @@ GOALS = (
     Goal("collect", 60, 1),
     Goal("grid", 150, 1),
 )
-FLEET_GOALS = {"frozenlake-4x4": 100, "riverswim-12": 50, "collect": 60, "grid": 120}
 
 
 class Bench:
@@ -157,73 +157,6 @@ SECTIONS: dict[str, Callable[[Bench], list[Row]]] = {
     "flips10": hard_rows(flips=0.1),
     "full": hard_rows(seeds=4, episodes=300, features=FULL),
 }
-
-
-def _reached(row: Row) -> str:
-    median = "-" if row["median"] is None else f"{row['median']:g}"
-    return f"{median} | {row['failed']} of {row['seeds']} | {row['regret']:g}"
-
-
-def _pair_table(rows: list[Row], goals: dict[str, float] | None = None) -> list[str]:
-    """A table of 90 % / failed / regret for each column that the rows have."""
-    columns = [name for name in ("suggested", "auto") if name in rows[0]]
-    titles = {"suggested": "suggested features", "auto": "`auto`"}
-    if rows[0].get("only"):
-        titles["suggested"] = rows[0]["only"]
-    head = ["task", *(["goal"] if goals else [])]
-    head += [cell for name in columns for cell in (f"{titles[name]}: to 90 %", "failed", "regret")]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for row in rows:
-        goal = [f"<= {goals[row['task']]:g}"] if goals else []
-        cells = [row["task"], *goal, *(_reached(row[name]) for name in columns)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
-
-
-def _random_table(rows: list[Row]) -> list[str]:
-    lines = [
-        "| task | suggested features | `auto` | best peer | its regret | ratio |",
-        "|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        peer = row["peer"]
-        cells = [row["task"], row["suggested"]["regret"], row["auto"]["regret"]]
-        cells += [peer, row["peers"][peer], row["ratio"]]
-        lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
-    return lines
-
-
-def page(record: dict[str, list[Row]]) -> str:
-    """The page that shows what is on record."""
-    parts = [(DOCS / "learning.head.md").read_text().rstrip()]
-    texts = {
-        "main": "## Sequential learning, clean labels\n\nEpisodes until the policy without bonuses "
-        "first reaches 90 % of the optimum, median over the seeds; seeds that never did; mean "
-        "regret of the episodes played.",
-        "random": "## Random MDPs: regret after 3000 episodes\n\nThe peers are tabular Q-learning "
-        "(epsilon-greedy and optimistic), Monte-Carlo control and REINFORCE, each on state or "
-        "(step, state) tables, tuned over all tasks; the best of them on each task and the same "
-        "seeds.",
-        "late10": "## Labels 10 episodes late",
-        "late50": "## Labels 50 episodes late",
-        "fleet16": "## Sixteen episodes side by side\n\nEvery episode plans its own draw and "
-        "counts the visits that the others will probably make.",
-        "flips10": "## One label in ten is wrong",
-        "full": "## The full (step, state, action) features",
-    }
-    for name, text in texts.items():
-        if name not in record:
-            continue
-        rows = record[name]
-        goals = {row["task"]: row["goal"] for row in rows if "goal" in row}
-        if name == "fleet16":
-            goals = dict(FLEET_GOALS)
-        if name == "full":
-            rows = [row | {"only": "full features"} for row in rows]
-        table = _random_table(rows) if name == "random" else _pair_table(rows, goals)
-        command = f"`python -m benchmarks.learning --sections {name}`"
-        parts += [text, "\n".join(table), f"Measured with {command}."]
-    return "\n\n".join(parts) + "\n"
 
 
 def main() -> None:
