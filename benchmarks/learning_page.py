@@ -14,9 +14,9 @@ Every number here was measured by the command beneath its table, with the defaul
 tuning per task, on seeds that no setting was chosen on. `python -m benchmarks.learning` writes this
 page and `learning.json` anew.
 
-- `frozenlake-4x4`, `-8x8`: Gymnasium's slippery FrozenLake, horizon 100 and 200; good when the goal
-  was reached.
-- `riverswim-6`, `-12`: RiverSwim, horizon 20 and 40; good with a chance that is logistic in the time
+- `frozenlake-4x4`, `-8x8`: Gymnasium's slippery FrozenLake, horizon 100 and 200; good when the
+  goal was reached.
+- `riverswim-6`, `-12`: RiverSwim, horizon 20 and 40; good with a chance logistic in the time spent
   at the right end.
 - `collect`: a 5x5 grid with two items, horizon 25; good when both were collected.
 - `grid`: the paper's 10x15 grid with one goal and a random start, horizon 30; good when next to the

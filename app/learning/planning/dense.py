@@ -104,14 +104,16 @@ def sweep(
 ) -> None:  # fmt: skip
     """The same as `sweeps.sweep`."""
     H, width = len(model.weights), full.shape[1]
-    below = np.empty(width + 1)
+    below, buffer = np.empty(width + 1), np.empty(len(full) * grid.span)
     final_step(model, grid, tables[(H - 1) % 2], actions)
     for h in range(H - 2, -1, -1):
         ahead = tables[(h + 1) % 2]
         close_table(model, grid, h + 1, most, ahead, below)
         _extend(grid, h + 1, ahead, below)
         count = int(grid.high[h + 1, -1] - grid.low[h + 1, -1]) + 1
-        products = full @ ahead.reshape(width + 1, -1)[:width, :count]
+        # The same memory at every step: fresh pages cost as much as the product fills them with.
+        products = buffer[: len(full) * count].reshape(len(full), count)
+        np.matmul(full, ahead.reshape(width + 1, -1)[:width, :count], out=products)
         _improve_step(model, grid, h, products, tables[h % 2], actions)
 
 

@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 # Contraction and reassociation cost a few ulps and buy vector instructions.
-jit = numba.njit(cache=True, fastmath={"contract", "reassoc", "nsz", "arcp"}, error_model="numpy")
+_FAST = {"contract", "reassoc", "nsz", "arcp"}
+jit = numba.njit(cache=True, fastmath=_FAST, error_model="numpy")
+# Rows are short: passing a dozen arrays to a function can cost as much as what it does.
+inlined = numba.njit(cache=True, fastmath=_FAST, error_model="numpy", forceinline=True)
 
 CURVATURE = 1.0 / (6.0 * math.sqrt(3.0))  # the largest |mu''|
 LARGEST_LOGIT = 300.0  # exp of the sum of two such numbers does not overflow
@@ -33,7 +36,7 @@ def sigmoid(x: float) -> float:
     return e / (1.0 + e)
 
 
-@jit
+@inlined
 def shift(weight: float, delta: float) -> tuple[int, float]:
     """How far an action moves the index: whole points, and the chance of one more."""
     # Far past every window is the same as just past it: keep the integers small.
@@ -55,7 +58,7 @@ def sigmoid_row(out: Array, at: int, decays: Array, first: int, count: int, weig
         out[o + j] = 1.0 / (1.0 + ratio * decays[d + j])
 
 
-@jit
+@inlined
 def add_clamped(
     out: Array, at: int, count: int, first: int, table: Array, start: int, low: int, high: int,
     scale: float, below: float, above: float,
@@ -75,7 +78,7 @@ def add_clamped(
         out[j] += scale * above
 
 
-@jit
+@inlined
 def gather(
     out: Array, at: int, count: int, first: int, begin: int, end: int, columns: Array,
     probabilities: Array, table: Array, span: int, base: int, low: Array, high: Array,
@@ -144,7 +147,7 @@ def gather(
         i += covered
 
 
-@jit
+@inlined
 def choose(
     reads: Array, stride: int, thetas: Array, bonuses: Array,
     table: Array, at: int, count: int, choices: Array,
@@ -174,7 +177,7 @@ def choose(
             choices[j] = name if better else choices[j]
 
 
-@jit
+@inlined
 def cover_knots(
     reads: Array, stride: int, thetas: Array, bonuses: Array,
     table: Array, at: int, count: int, excess: Array,

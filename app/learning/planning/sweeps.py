@@ -63,8 +63,15 @@ def close_table(model: Model, grid: Grid, h: int, most: Array, table: Array, bel
         if grid.cut[h, r]:
             table[r * span + high[r] - base] = 1.0 + most[h, r]
         below[r] = table[r * span + low[r] - base]
-    average(grid, h, S, table, below)
-    below[S + E] = table[(S + E) * span]
+    if has_unseen(model):
+        average(grid, h, S, table, below)
+        below[S + E] = table[(S + E) * span]
+
+
+@jit
+def has_unseen(model: Model) -> bool:
+    """Whether any (state, action) was never seen, so that the mean row is needed."""
+    return bool((model.indptr[1:] == model.indptr[:-1]).any())
 
 
 @jit
@@ -99,18 +106,20 @@ def sweep(model: Model, grid: Grid, most: Array, actions: Array, tables: Array) 
         ahead, here = tables[(h + 1) % 2], tables[h % 2]
         close_table(model, grid, h + 1, most, ahead, below)
         low, high = grid.low[h + 1], grid.high[h + 1]
-        base, own_base = low[-1], grid.low[h, -1]
+        own_low, own_high, places = grid.low[h], grid.high[h], grid.offsets[h]
+        weights, extra = model.weights[h], model.bonuses[h]
+        base, own_base = low[-1], own_low[-1]
         for s in range(S):
-            first, count = grid.low[h, s], grid.high[h, s] - grid.low[h, s] + 1
+            first, count = own_low[s], own_high[s] - own_low[s] + 1
             for a in range(A):
-                k, thetas[a] = shift(model.weights[h, s, a], grid.delta)
+                k, thetas[a] = shift(weights[s, a], grid.delta)
                 row = s * A + a
                 gather(
                     reads, a * stride, count + 1, first + k, indptr[row], indptr[row + 1],
                     columns, probabilities, ahead, span, base, low, high, below,
                 )  # fmt: skip
-            at, place = s * span + first - own_base, uint64(grid.offsets[h, s])
-            bonuses = model.bonuses[h, s]
+            at, place = s * span + first - own_base, uint64(places[s])
+            bonuses = extra[s]
             choose(reads, stride, thetas, bonuses, here, at, count, choices)
             cover_knots(reads, stride, thetas, bonuses, here, at, count, excess)
             for j in range(uint64(count)):
@@ -169,8 +178,9 @@ def evaluate(model: Model, grid: Grid, least: Array, actions: Array, laws: Array
     for h in range(H - 2, -1, -1):
         ahead, here = laws[(h + 1) % 2], laws[h % 2]
         ended_law(model, grid, h + 1, ahead)
-        for q in range(3):
-            average(grid, h + 1, S, ahead[q], least[h + 1] if q == 0 else nothing)
+        if has_unseen(model):
+            for q in range(3):
+                average(grid, h + 1, S, ahead[q], least[h + 1] if q == 0 else nothing)
         low, high = grid.low[h + 1], grid.high[h + 1]
         base, own_base = low[-1], grid.low[h, -1]
         values, slopes, losses, below = ahead[0], ahead[1], ahead[2], least[h + 1]
