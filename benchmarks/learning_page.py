@@ -35,10 +35,12 @@ nothing is suggested.
   first success; a first success by luck can mislead it for a while.
 - Wrong labels cost episodes and no seeds.
 - Random MDPs are where it is weakest: it settles on a policy a few percent below the best, because
-  labels say little about actions that are rarely taken. The regret is below the best peer's on most
-  of them, but not by half.
+  labels say little about actions that are rarely taken. With `auto` its regret is below the best
+  peer's on all six (0.53 to 0.92 of it), with the suggested features only on three.
 - Sixteen episodes side by side learn in a handful of rounds; `collect` takes one round more than
   wanted.
+- The full (step, state, action) features learn `collect` and `grid`, but not FrozenLake within 300
+  episodes: there are thousands of weights and few good labels.
 """
 
 
@@ -104,6 +106,7 @@ def page(record: dict[str, list[Row]]) -> str:
         if name == "full":
             rows = [row | {"only": "full features"} for row in rows]
         table = _random_table(rows) if name == "random" else _pair_table(rows, goals)
-        command = f"`python -m benchmarks.learning --sections {name}`"
+        seeds = f" --seeds {rows[0]['suggested']['seeds']}" if name == "random" else ""
+        command = f"`python -m benchmarks.learning --sections {name}{seeds}`"
         parts += [text, "\n".join(table), f"Measured with {command}."]
     return "\n\n".join(parts) + "\n"
