@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -37,9 +38,9 @@ class ModelBased(Agent[AnyOptions]):
         super().__init__(spec, budget)
         self.beliefs = self._make_beliefs()
 
+    @abstractmethod
     def _make_beliefs(self) -> list[Belief]:
         """The beliefs that this kind weighs, at least one."""
-        raise NotImplementedError
 
     def patience(self) -> int:
         """Plan anew at every label first, later when labels, and good ones, are 1/30 more.
