@@ -29,14 +29,16 @@ over the state at the last three steps (grid), and over state and action (random
 nothing is suggested.
 
 ## What it shows
-- Every goal of sequential learning is met several times over, with the suggested features and with
-  `auto`, which needs less than 1.5 times the regret of the suggested map on all families but the
-  grid. There it first has to find out that only the last steps count, which it cannot before its
-  first success; a first success by luck can mislead it for a while.
-- Wrong labels cost episodes and no seeds.
+- Every goal of sequential learning is met, with the suggested features and with `auto`. The regret
+  of `auto` is less than 1.5 times that of the suggested map on all families but the grid, where it
+  cannot find out that only the last steps count before its first success. The suggested map is what
+  it was compared with: other single maps were not searched for a better one.
+- One `auto` run of twenty on FrozenLake 4x4 stayed below 90 %; no run with suggested features did.
+- With one wrong label in ten no run failed on the four tasks tried.
 - Random MDPs are where it is weakest: it settles on a policy a few percent below the best, because
   labels say little about actions that are rarely taken. With `auto` its regret is below the best
-  peer's on all six (0.53 to 0.92 of it), with the suggested features only on three.
+  peer's on all six (0.53 to 0.92 of it), with the suggested features only on three. Ten seeds, and
+  two of the sixty runs with suggested features never reached 90 %.
 - Sixteen episodes side by side learn in a handful of rounds; `collect` takes one round more than
   wanted.
 - The full (step, state, action) features learn `collect` and `grid`, but not FrozenLake within 300
