@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -85,6 +85,17 @@ class Agent(ABC, Generic[AnyOptions]):
     def patience(self) -> int:
         """After how many more labels a new plan is worth its time."""
         return 1
+
+    def check_budget(self) -> None:
+        """Refuse, before anything is learned, what would never fit the budget later."""
+
+    def progress(self) -> dict[str, Any]:
+        """What a client may want to know of where this kind is on its way, as plain JSON."""
+        return {}
+
+    def warnings(self) -> list[str]:
+        """What is allowed but likely not meant, one sentence each."""
+        return []
 
     def snapshot(self) -> bytes:
         """Everything learned, as a compressed npz file of plain arrays."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ class GridPolicy:
     g by w_h(s, a) / delta, rounded up with the probability of its fraction and down otherwise, so
     that the index is right on average. Rows lie one after the other in ``actions``.
     """
+
+    kind: ClassVar[str] = "grid"
 
     delta: float
     clip: tuple[int, int]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ class HistoryPolicy:
     step (at the first step, the state alone). After a transition that the model holds impossible
     no action is better than another in the model: then actions are drawn uniformly.
     """
+
+    kind: ClassVar[str] = "history"
 
     actions: int
     states: int

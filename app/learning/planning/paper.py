@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,6 +142,8 @@ class _Net:
 @dataclass(frozen=True)
 class PaperPolicy:
     """Plays a_hat at the intervals of the true sums; remembers its history s_1, a_1, s_2, ..."""
+
+    kind: ClassVar[str] = "paper"
 
     zeta: float
     width: float

@@ -15,7 +15,7 @@ ended, takes no more actions, and adds a known remainder to both sums.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,8 +161,11 @@ class Policy(Protocol):
     """What acts: memory in, action and memory out.
 
     ``memory`` is what the policy remembers of the episode so far (a tuple of integers, empty at
-    the start); ``uniform`` is one number in [0, 1) that belongs to this step.
+    the start); ``uniform`` is one number in [0, 1) that belongs to this step. ``kind`` names the
+    class in the registry of `policies`, so that arrays can become a policy again.
     """
+
+    kind: ClassVar[str]
 
     def act(
         self, step: int, state: int, memory: tuple[int, ...], uniform: float
@@ -186,7 +189,8 @@ class Plan:
     """What a planner returns: a policy, what it is worth in the model, and how sure that is.
 
     The best policy of the model is worth at most ``upper``; ``policy`` is worth at least
-    ``lower``; ``value`` is the planner's own estimate for ``policy``, between the two.
+    ``lower``; ``value`` is the planner's own estimate for ``policy``, between the two. An episode
+    that only explores what is known to matter needs no label: ``label_required`` is false.
     """
 
     planner: str
@@ -197,6 +201,7 @@ class Plan:
     cells: int
     bytes: int
     seconds: float
+    label_required: bool = True
 
     @property
     def gap(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ class RewardPolicy:
     what the action adds, rounded up with the probability of the fraction: right on average. The
     points of a window lie one after the other in ``actions``, j fastest.
     """
+
+    kind: ClassVar[str] = "reward"
 
     top: int
     steps_a: NDArray[np.int64]  # (H, S, A): whole points that an action moves g by

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from app.learning.planning.problem import Plan
 @dataclass(frozen=True)
 class UniformPolicy:
     """Every action with the same probability, whatever happened."""
+
+    kind: ClassVar[str] = "uniform"
 
     actions: int
 
@@ -39,6 +41,11 @@ class UniformPolicy:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The number of actions."""
         return {"actions": np.array(self.actions)}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> UniformPolicy:
+        """The policy that ``arrays`` came from."""
+        return cls(int(arrays["actions"]))
 
 
 def plan_uniform(actions: int) -> Plan:

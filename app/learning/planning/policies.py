@@ -1,0 +1,46 @@
+"""Every kind of policy by its name: what turns stored arrays into a policy again."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from app.errors import SnapshotError
+from app.learning.planning.grid_policy import GridPolicy
+from app.learning.planning.history_policy import HistoryPolicy
+from app.learning.planning.paper import PaperPolicy
+from app.learning.planning.problem import Policy
+from app.learning.planning.reward_policy import RewardPolicy
+from app.learning.planning.uniform_policy import UniformPolicy
+
+POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
+    {
+        kind.kind: kind
+        for kind in (GridPolicy, HistoryPolicy, PaperPolicy, RewardPolicy, UniformPolicy)
+    }
+)
+
+
+def pack_policy(policy: Policy) -> bytes:
+    """The arrays of a policy and its kind, as a compressed npz file."""
+    buffer = io.BytesIO()
+    arrays = {"kind": np.array(policy.kind), **policy.arrays()}
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def unpack_policy(packed: bytes) -> Policy:
+    """The policy that `pack_policy` was given."""
+    try:
+        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
+            arrays = {key: stored[key] for key in stored.files}
+        policy: Policy = POLICY_KINDS[str(arrays.pop("kind"))].from_arrays(arrays)
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise SnapshotError(f"not a policy: {error!r}") from error
+    return policy
