@@ -1,9 +1,15 @@
 """The tree of domain errors.
 
 PlauditError
-├── InvalidValue     a value that cannot be used; names the field and what was expected
-├── BudgetExceeded   work refused before it starts; names the number to lower
-└── SnapshotError    stored arrays that cannot be restored
+├── InvalidValue         a value that cannot be used; names the field and what was expected
+├── BudgetExceeded       work refused before it starts; names the number to lower
+├── SnapshotError        stored arrays that cannot be restored
+├── NotFound             no such agent, episode or key
+├── Conflict             a request that does not fit the state that things are in
+├── Unauthenticated      no key, or one that nobody knows
+├── Forbidden            a key whose role does not allow it
+├── Overloaded           too much at once; try again
+└── StorageUnavailable   nothing was stored and nothing is acknowledged; try again
 
 Nothing here knows HTTP: one table in the API maps these classes to answers.
 """
@@ -47,3 +53,43 @@ class BudgetExceeded(PlauditError):
 
 class SnapshotError(PlauditError):
     """Stored arrays that this version cannot restore."""
+
+
+class NotFound(PlauditError):
+    """Something that is not, or no longer, there."""
+
+    def __init__(self, what: str, name: str) -> None:
+        super().__init__(what, name)
+        self.what = what
+        self.name = name
+
+    def __str__(self) -> str:
+        return f"there is no {self.what} {self.name!r}"
+
+
+class Conflict(PlauditError):
+    """A request that does not fit the state that things are in; ``code`` tells programs why."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(code, detail)
+        self.code = code
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+class Unauthenticated(PlauditError):
+    """No key, or one that nobody knows."""
+
+
+class Forbidden(PlauditError):
+    """A key whose role does not allow it."""
+
+
+class Overloaded(PlauditError):
+    """Too much at once; the same request may succeed in a moment."""
+
+
+class StorageUnavailable(PlauditError):
+    """The database could not take a write: nothing of it was stored."""

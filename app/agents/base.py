@@ -16,8 +16,10 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 
 from app.agents.experience import Arrays, Experience
+from app.agents.insight import Insight
 from app.agents.spec import AgentSpec, AutoFeatures, Strict, parse
 from app.errors import SnapshotError
+from app.learning.features import Floats
 from app.learning.planning.problem import Plan, PlanBudget, Policy
 from app.learning.trajectory import Trajectory
 
@@ -54,6 +56,10 @@ class Agent(ABC, Generic[AnyOptions]):
         """Learn the transitions of a finished episode; its label may come at any time later."""
         self.experience.finish(episode, trajectory)
 
+    def report(self, episode: int, final: int, ended: bool = False) -> None:
+        """Learn what the last action before the horizon led to, told after the episode was over."""
+        self.experience.report(episode, final, ended)
+
     def abandon(self, trajectory: Trajectory) -> None:
         """Learn the transitions of an episode that will never be labelled."""
         self.experience.abandon(trajectory)
@@ -85,6 +91,14 @@ class Agent(ABC, Generic[AnyOptions]):
     def patience(self) -> int:
         """After how many more labels a new plan is worth its time."""
         return 1
+
+    def insight(self) -> Insight | None:
+        """What the agent believes, as tables, if it believes anything."""
+        return None
+
+    def information(self, episodes: Sequence[int]) -> Floats:
+        """How much the label of each finished episode would teach, in nats, shape (n,)."""
+        return np.zeros(len(episodes))
 
     def check_budget(self) -> None:
         """Refuse, before anything is learned, what would never fit the budget later."""

@@ -7,6 +7,7 @@ withdrawn leaves no trace: the state is what it would have been without it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidValue, SnapshotError
 from app.learning.features import Spaces
-from app.learning.trajectory import Trajectory
+from app.learning.trajectory import UNREPORTED, Trajectory
 from app.learning.transitions import TransitionCounts
 
 Arrays = dict[str, NDArray[Any]]
@@ -36,6 +37,16 @@ class Experience:
             raise InvalidValue("episode", f"a new number, {episode} is known")
         self.transitions.add(trajectory)
         self.episodes[episode] = trajectory
+
+    def report(self, episode: int, final: int, ended: bool = False) -> None:
+        """Say what the last action of a finished episode led to, if nobody has said it yet."""
+        known = self.episodes.get(episode)
+        if known is None or known.final != UNREPORTED or known.ended:
+            raise InvalidValue("episode", f"one whose end is not known, {episode} is not one")
+        whole = replace(known, final=final, ended=ended)
+        whole.check(self.spaces.states, self.spaces.actions, self.spaces.horizon)
+        self.transitions.report(whole)
+        self.episodes[episode] = whole
 
     def abandon(self, trajectory: Trajectory) -> None:
         """An episode was given up: its transitions count, and no label will come."""

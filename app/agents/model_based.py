@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
+from pydantic import Field
 
 from app.agents.base import Agent, Options
 from app.agents.belief import Belief, Learned
 from app.agents.experience import Arrays
+from app.agents.insight import Insight
 from app.agents.spec import AgentSpec
-from app.learning.features import Floats
-from app.learning.planning.fast import plan_fast
+from app.errors import BudgetExceeded
+from app.learning.features import Floats, stack_rows
+from app.learning.information import label_information
+from app.learning.planning.fast import SATURATION, first_width, plan_fast
 from app.learning.planning.problem import (
     Plan,
     PlanBudget,
@@ -28,7 +32,14 @@ _ROLLOUTS = 2  # address of the luck in pending episodes
 _ROOM_EPSILON = 0.05  # a rough value is enough to see how much there is to gain
 _GOOD_LABELS = 5.0  # from this many on the model's own value counts more than half
 
-AnyOptions = TypeVar("AnyOptions", bound=Options)
+
+class PlanningOptions(Options):
+    """The options that every kind that plans has."""
+
+    epsilon: float = Field(default=0.02, gt=0, lt=1, description="accuracy of a plan")
+
+
+AnyOptions = TypeVar("AnyOptions", bound=PlanningOptions)
 
 
 class ModelBased(Agent[AnyOptions]):
@@ -41,6 +52,56 @@ class ModelBased(Agent[AnyOptions]):
     @abstractmethod
     def _make_beliefs(self) -> list[Belief]:
         """The beliefs that this kind weighs, at least one."""
+
+    @abstractmethod
+    def best(self) -> Belief:
+        """The belief that exploit plans for."""
+
+    @abstractmethod
+    def bonuses(self) -> Floats:
+        """What visiting each place is worth to a learning plan, shape (H, S, A)."""
+
+    def check_budget(self) -> None:
+        """Refuse what the widest grid would need more cells for than a plan may use."""
+        delta = first_width(self.options.epsilon, self.spec.horizon)
+        needed = float(np.prod(self.spec.spaces.shape[:2])) * (2.0 * SATURATION / delta + 1.0)
+        if needed > self.budget.cells:
+            raise BudgetExceeded(
+                "grid points of one plan",
+                needed,
+                self.budget.cells,
+                "lower the horizon or the number of states, or raise algorithm.epsilon",
+            )
+
+    def insight(self) -> Insight:
+        """The tables of the belief that exploit plans for."""
+        learned = self.best().follow(self.experience)
+        features, fit = learned.belief.features, learned.fit
+        model = self.experience.transitions.estimate()
+        return Insight(
+            description=str(features),
+            feature_weights=fit.weights,
+            offset=fit.intercept,
+            weights=features.spread(fit.weights),
+            ended_weights=features.remainders(fit.weights),
+            bonuses=self.bonuses(),
+            visits=self.experience.transitions.visits.reshape(self.spec.spaces.shape[1:]),
+            start=self.start(),
+            indptr=model.indptr,
+            columns=model.columns,
+            probabilities=model.probabilities,
+        )
+
+    def information(self, episodes: Sequence[int]) -> Floats:
+        """By the spread of what the belief predicts for each."""
+        learned = self.best().follow(self.experience)
+        rows = stack_rows(
+            [learned.belief.features.row(self.experience.episodes[n]) for n in episodes],
+            learned.belief.features.dimension,
+        )
+        constant = 0.0 if learned.offset_precision is None else 1.0
+        mean = rows @ learned.fit.weights + constant * learned.fit.intercept
+        return label_information(np.asarray(mean), learned.posterior.norms(rows, constant))
 
     def patience(self) -> int:
         """Plan anew at every label first, later when labels, and good ones, are 1/30 more.

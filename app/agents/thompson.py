@@ -17,7 +17,7 @@ from pydantic import Field
 
 from app.agents.base import Mode, Options
 from app.agents.belief import Belief, Prior
-from app.agents.model_based import ModelBased
+from app.agents.model_based import ModelBased, PlanningOptions
 from app.agents.spec import AgentSpec
 from app.learning.competition import INTERCEPT_VARIANCE, Candidate, candidates, checkpoint, weigh
 from app.learning.features import Floats
@@ -28,11 +28,10 @@ from app.learning.randomness import generator
 _DRAWS = 1  # address of the generator
 
 
-class ThompsonOptions(Options):
+class ThompsonOptions(PlanningOptions):
     """How `thompson` explores; the defaults were settled on all tasks together."""
 
     kind: Literal["thompson"] = "thompson"
-    epsilon: float = Field(default=0.02, gt=0, lt=1, description="accuracy of a plan")
     draws: int = Field(default=2, ge=1, le=16, description="draws per plan; the best is kept")
     spread: float = Field(
         default=0.35, ge=0, le=10, description="of the draws, in deviations of the posterior"
@@ -76,8 +75,7 @@ class Thompson(ModelBased[ThompsonOptions]):
         """The best of a few draws; in ``exploit`` the estimate of the most probable map."""
         shares = self.shares()
         if mode == "exploit":
-            learned = self.beliefs[int(np.argmax(shares))].follow(self.experience)
-            return self.exploit(learned, self.options.epsilon, certify)
+            return self.exploit(self.best().follow(self.experience), self.options.epsilon, certify)
         rng = generator(self.spec.seed, _DRAWS, episode)
         learned = self.beliefs[rng.choice(len(shares), p=shares)].follow(self.experience)
         room = self.room(learned)
@@ -95,6 +93,15 @@ class Thompson(ModelBased[ThompsonOptions]):
         if not certify:
             return plans[best]
         return plan_fast(problems[best], self.options.epsilon, self.budget)
+
+    def best(self) -> Belief:
+        """The most probable feature map."""
+        return self.beliefs[int(np.argmax(self.shares()))]
+
+    def bonuses(self) -> Floats:
+        """The visit bonus, as large as there is success to gain."""
+        room = self.room(self.best().follow(self.experience))
+        return self.visit_bonus(self.options.visit_bonus * room, 0, ())
 
     def _transitions(self, rng: np.random.Generator) -> TransitionModel:
         """Guesses at what was never tried until the first good label, the estimate from then on.

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from app.agents.base import Mode, Options
 from app.agents.belief import Belief, Learned, Prior
-from app.agents.model_based import ModelBased
+from app.agents.model_based import ModelBased, PlanningOptions
 from app.agents.spec import AutoFeatures, OneHotFeatures
 from app.errors import InvalidValue
 from app.learning.confidence import beta, kappa, xi
@@ -31,7 +31,7 @@ from app.learning.posterior import Posterior
 _DIRECT = OneHotFeatures(over=("step", "state", "action"))  # the paper's direct parametrisation
 
 
-class UcbviOptions(Options):
+class UcbviOptions(PlanningOptions):
     """How `ucbvi` is optimistic."""
 
     kind: Literal["ucbvi"] = "ucbvi"
@@ -39,7 +39,6 @@ class UcbviOptions(Options):
     optimism: Literal["logit", "reward"] | None = Field(
         default=None, description='"logit" by default, "reward" with the paper\'s constants'
     )
-    epsilon: float = Field(default=0.02, gt=0, lt=1, description="accuracy of a plan")
     radius: float = Field(
         default=0.5, ge=0, le=100, description="optimism in deviations of the posterior (tuned)"
     )
@@ -97,6 +96,17 @@ class Ucbvi(ModelBased[UcbviOptions]):
         if self._in_reward_space:
             return plan_reward(problem, self.options.epsilon, self.budget)
         return plan_fast(problem, self.options.epsilon, self.budget, certify)
+
+    def best(self) -> Belief:
+        """The only one."""
+        return self.beliefs[0]
+
+    def bonuses(self) -> Floats:
+        """xi with the paper's constants, else the visit bonus."""
+        if self._paper:
+            return self.exploration_bonus()
+        room = self.room(self.best().follow(self.experience))
+        return self.visit_bonus(self.options.visit_bonus * room, 0, ())
 
     def _optimistic(
         self, learned: Learned, episode: int, pending: Sequence[Policy]

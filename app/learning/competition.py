@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from app.learning.evidence import laplace_log_evidence
-from app.learning.features import Blocks, FeatureMap, Floats, OneHot, Spaces
+from app.learning.features import Blocks, FeatureMap, Floats, OneHot, Spaces, stack_rows
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
 
@@ -102,17 +101,12 @@ def _subsample(count: int, seed: int) -> list[int]:
 
 def _kernel(part: FeatureMap, trajectories: Sequence[Trajectory]) -> Floats:
     """X X' of one block in its adaptive scale, shape (n, n)."""
-    rows = [part.row(trajectory) for trajectory in trajectories]
-    indptr = np.concatenate([[0], np.cumsum([len(indices) for indices, _ in rows])])
-    indices = np.concatenate([indices for indices, _ in rows])
-    values = np.concatenate([values for _, values in rows])
+    matrix = stack_rows([part.row(one) for one in trajectories], part.dimension)
     largest = np.zeros(part.dimension)
-    np.maximum.at(largest, indices, values)
-    matrix = sparse.csr_array(
-        (values / largest[indices], indices, indptr), shape=(len(rows), part.dimension)
-    )
+    np.maximum.at(largest, matrix.indices, matrix.data)
+    matrix.data = matrix.data / largest[matrix.indices]
     product = np.asarray((matrix @ matrix.T).todense())
-    return product / max(1.0, float(np.trace(product)) / len(rows))
+    return product / max(1.0, float(np.trace(product)) / len(trajectories))
 
 
 def _evidence(choice: Candidate, kernels: dict[FeatureMap, Floats], labels: Floats) -> float:

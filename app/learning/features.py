@@ -7,7 +7,7 @@ count in features over state and step, and give nothing in features that include
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -87,6 +87,15 @@ class FeatureMap(Protocol):
         ...
 
 
+def stack_rows(rows: Sequence[Row], dimension: int) -> sparse.csr_array:
+    """Rows one below the other, shape (n, d)."""
+    indptr = np.concatenate([[0], np.cumsum([len(indices) for indices, _ in rows])])
+    none: list[Integers] = [np.empty(0, dtype=np.int64)]
+    indices = np.concatenate(none + [indices for indices, _ in rows])
+    values = np.concatenate([np.empty(0)] + [values for _, values in rows])
+    return sparse.csr_array((values, indices, indptr), shape=(len(rows), dimension))
+
+
 @dataclass(frozen=True)
 class OneHot:
     """Counts of (step, state, action), or of any part of it, over chosen steps."""
@@ -104,6 +113,12 @@ class OneHot:
         if not self.steps or not within or list(self.steps) != sorted(set(self.steps)):
             last = self.spaces.horizon - 1
             raise InvalidValue("features.steps", f"different steps from 0 to {last}, in order")
+
+    def __str__(self) -> str:
+        parts = [name for name in ("step", "state", "action") if getattr(self, name)]
+        all_steps = len(self.steps) == self.spaces.horizon
+        at = "all steps" if all_steps else f"steps {', '.join(map(str, self.steps))}"
+        return f"counts of ({', '.join(parts)}) over {at}"
 
     @property
     def _shape(self) -> tuple[int, int, int]:
@@ -190,6 +205,9 @@ class Table:
             span = f"from {SMALLEST:g} to {LARGEST:g}"
             raise InvalidValue("features.values", f"0, or numbers of a size {span}")
 
+    def __str__(self) -> str:
+        return f"a table of {self.dimension} features"
+
     @property
     def dimension(self) -> int:
         """d, the number of features."""
@@ -231,6 +249,9 @@ class Blocks:
 
     spaces: Spaces
     parts: tuple[FeatureMap, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(str(part) for part in self.parts)
 
     @property
     def dimension(self) -> int:

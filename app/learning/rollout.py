@@ -25,16 +25,17 @@ def expected_visits(
         for step in range(spaces.horizon):
             action, memory = policy.act(step, state, memory, luck[2 * step])
             visits[state, action] += 1.0
-            state = _follow(model, cumulative, state, action, luck[2 * step + 1])
+            state = follow(model, cumulative, state, action, luck[2 * step + 1])
             if state >= spaces.states:
                 break
     return visits
 
 
-def _follow(
-    model: TransitionModel, cumulative: Floats, state: int, action: int, luck: float
-) -> int:
-    """The column that follows; an unseen row leads to any state."""
+def follow(model: TransitionModel, cumulative: Floats, state: int, action: int, luck: float) -> int:
+    """The column that follows, by one number in [0, 1); an unseen row leads to any state.
+
+    ``cumulative`` are the running sums of the model's probabilities.
+    """
     row = state * model.actions + action
     begin, end = int(model.indptr[row]), int(model.indptr[row + 1])
     if begin == end:

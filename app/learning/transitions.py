@@ -46,6 +46,13 @@ class TransitionCounts:
         np.add.at(self.visits, rows, 1)
         self.starts[trajectory.states[0]] += 1
 
+    def report(self, trajectory: Trajectory) -> None:
+        """Count what followed the last action of an episode that was counted without it."""
+        column = self._last_column(trajectory)
+        if column is not None and len(trajectory):
+            row = int(trajectory.states[-1]) * self.spaces.actions + int(trajectory.actions[-1])
+            self._count(np.array([row * self._width + column]))
+
     def _last_column(self, trajectory: Trajectory) -> int | None:
         """The column that the last action led to, where that is known."""
         S = self.spaces.states

@@ -1,0 +1,59 @@
+"""Connections to the database: one to write with, a few to read with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import StaticPool
+
+from app.errors import InvalidValue
+
+BUSY_MILLISECONDS = 5000
+
+
+def make_writing_engine(url: str, synchronous: str = "FULL") -> Engine:
+    """One connection that takes the write lock when its transaction begins."""
+    return _sqlite(url, "BEGIN IMMEDIATE", synchronous, poolclass=StaticPool)
+
+
+def make_reading_engine(url: str) -> Engine:
+    """A few connections that see committed rows only and never wait for the writer."""
+    return _sqlite(url, "BEGIN", "FULL", pool_size=4, max_overflow=4)
+
+
+def database_file(url: str) -> Path:
+    """The file that a database address names."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise InvalidValue("database_url", "an address such as sqlite:///data/x.db") from error
+    if (
+        parsed.get_backend_name() != "sqlite"
+        or not parsed.database
+        or parsed.database == ":memory:"
+    ):
+        raise InvalidValue("database_url", "a SQLite file, such as sqlite:///data/plaudit.db")
+    return Path(parsed.database)
+
+
+def _sqlite(url: str, begin: str, synchronous: str, **options: Any) -> Engine:
+    database_file(url)
+    engine = create_engine(url, connect_args={"check_same_thread": False}, **options)
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # transactions begin where we say, as we say
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        cursor.execute("PRAGMA journal_mode = WAL")
+        cursor.execute(f"PRAGMA synchronous = {synchronous}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine

@@ -1,0 +1,205 @@
+"""The tables. The log of episodes is the truth; knowledge and plans can be worked out again.
+
+Times are whole milliseconds since 1970 (UTC). An episode is addressed by its agent and its number;
+so are its steps, which keeps an episode's rows side by side on disk.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _agent() -> Column[int]:
+    return Column("agent", BigInteger, primary_key=True, autoincrement=False)
+
+
+agents = Table(
+    "agents",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("position", Integer, nullable=False),  # the order of creation, for pages
+    Column("name", String(200), nullable=False),
+    Column("specification", JSON, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Column("display", JSON(none_as_null=True)),
+    Column("paused", Boolean, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("deleted_at", BigInteger),  # its rows are on their way out
+    Column("episodes", Integer, nullable=False),  # numbers given so far
+    Column("running", Integer, nullable=False),
+    Column("awaiting_label", Integer, nullable=False),
+    Column("labelled", Integer, nullable=False),
+    Column("completed", Integer, nullable=False),
+    Column("abandoned", Integer, nullable=False),
+    Column("good", Integer, nullable=False),  # labels that are good
+    Column("last_event", Integer, nullable=False),
+    Column("last_lesson", Integer, nullable=False),  # the last event there is to learn from
+    Column("learned", Integer, nullable=False),  # the last event learned from
+    Column("policy_version", Integer, nullable=False),
+    Column("learning_error", Text),
+    Index(None, "position", unique=True),
+    Index(
+        "ix_agents_behind",
+        "id",
+        sqlite_where=text("learned < last_lesson"),
+        postgresql_where=text("learned < last_lesson"),
+    ),
+)
+
+episodes = Table(
+    "episodes",
+    metadata,
+    _agent(),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("external_id", String(200)),
+    Column("mode", String(16), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("label_required", Boolean, nullable=False),
+    Column("policy_version", Integer, nullable=False),
+    Column("plan", Integer),  # the episode that its plan was made for; null when imported
+    Column("length", Integer),  # steps, once it is over
+    Column("ended", Boolean, nullable=False),  # by the environment, before the horizon
+    Column("final", Integer),  # the state it ended in or led to, where reported
+    Column("final_observation", JSON(none_as_null=True)),
+    Column("label", Integer),
+    Column("label_due", BigInteger),
+    Column("metadata", JSON, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("finished_at", BigInteger),
+    Column("labelled_at", BigInteger),
+    Index(None, "agent", "status", "number"),
+    Index(None, "agent", "external_id"),
+    Index(None, "status", "created_at"),
+    Index(
+        "ix_episodes_due",
+        "label_due",
+        sqlite_where=text("label_due IS NOT NULL"),
+        postgresql_where=text("label_due IS NOT NULL"),
+    ),
+    sqlite_with_rowid=False,
+)
+
+steps = Table(
+    "steps",
+    metadata,
+    _agent(),
+    Column("episode", Integer, primary_key=True, autoincrement=False),
+    Column("step", Integer, primary_key=True, autoincrement=False),
+    Column("state", Integer, nullable=False),
+    Column("action", Integer, nullable=False),
+    Column("observation", JSON(none_as_null=True)),  # what a box was sent, before binning
+    sqlite_with_rowid=False,
+)
+
+labels = Table(
+    "labels",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("agent", BigInteger, nullable=False),
+    Column("episode", Integer, nullable=False),
+    Column("label", Integer),  # null: withdrawn
+    Column("labeller", String(200)),
+    Column("comment", Text),
+    Column("at", BigInteger, nullable=False),
+    Index(None, "agent", "episode"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    _agent(),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(16), nullable=False),
+    Column("episode", Integer),
+    Column("value", Integer),  # the label; of a new policy its version
+    Column("at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+plans = Table(
+    "plans",
+    metadata,
+    _agent(),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("episode", Integer, primary_key=True, autoincrement=False),  # -1: exploit
+    Column("policy", LargeBinary, nullable=False),
+    Column("planner", String(16), nullable=False),
+    Column("value", Float, nullable=False),
+    Column("upper", Float, nullable=False),
+    Column("lower", Float, nullable=False),
+    Column("cells", BigInteger, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("label_required", Boolean, nullable=False),
+)
+
+versions = Table(
+    "versions",
+    metadata,
+    _agent(),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("episodes", Integer, nullable=False),
+    Column("labels", Integer, nullable=False),
+    Column("planner", String(16), nullable=False),
+    Column("value", Float, nullable=False),
+    Column("gap", Float, nullable=False),
+    Column("predicted", Float),  # success of the exploit plan, in the model
+    Column("seconds", Float, nullable=False),
+    Column("progress", JSON, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+knowledge = Table(
+    "knowledge",
+    metadata,
+    _agent(),
+    Column("snapshot", LargeBinary),
+    Column("snapshot_event", Integer, nullable=False),
+    Column("warmth", LargeBinary),  # what the last fit left, beside the snapshot
+    Column("insight", LargeBinary),  # tables to explain with
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+    Index(None, "digest", unique=True),
+)
+
+answers = Table(
+    "answers",  # to requests with an Idempotency-Key
+    metadata,
+    Column("scope", String(200), primary_key=True),
+    Column("key", String(255), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Index(None, "at"),
+)
