@@ -92,6 +92,9 @@ class Agent(ABC, Generic[AnyOptions]):
         """After how many more labels a new plan is worth its time."""
         return 1
 
+    def refit(self) -> None:
+        """Take in what is new, so that the next plan does not have to."""
+
     def insight(self) -> Insight | None:
         """What the agent believes, as tables, if it believes anything."""
         return None

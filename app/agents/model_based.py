@@ -73,6 +73,10 @@ class ModelBased(Agent[AnyOptions]):
                 "lower the horizon or the number of states, or raise algorithm.epsilon",
             )
 
+    def refit(self) -> None:
+        """Fit the belief that exploit plans for."""
+        self.best().follow(self.experience)
+
     def insight(self) -> Insight:
         """The tables of the belief that exploit plans for."""
         learned = self.best().follow(self.experience)

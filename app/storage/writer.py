@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Iterable
+from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.base import Executable
 
 from app.errors import Overloaded, StorageUnavailable
+
+_AT_ONCE = 10_000  # rows of one statement
 
 
 class Write(NamedTuple):
@@ -29,7 +31,7 @@ class Write(NamedTuple):
 
 
 class _Submission(NamedTuple):
-    writes: Sequence[Write]
+    writes: Iterable[Write]
     done: asyncio.Future[None]
 
 
@@ -47,8 +49,12 @@ class Writer:
         self.committed = 0
         self._thread.start()
 
-    def submit(self, writes: Sequence[Write]) -> asyncio.Future[None]:
-        """Queue writes that belong together; the future is done once they are on disk."""
+    def submit(self, writes: Iterable[Write]) -> asyncio.Future[None]:
+        """Queue writes that belong together; the future is done once they are on disk.
+
+        Many writes may be a lazy iterable, made in the writer's thread; it must be one that can
+        be gone through again.
+        """
         if self._closed:
             raise StorageUnavailable("the server is shutting down")
         if self._waiting.qsize() >= self._most_waiting:
@@ -109,7 +115,8 @@ class Writer:
 def execute(connection: Connection, writes: Iterable[Write]) -> None:
     """Run writes in order, neighbours with the same statement in one go."""
     for statement, group in groupby(writes, key=attrgetter("statement")):
-        connection.execute(statement, [write.parameters for write in group])
+        while some := [write.parameters for write in islice(group, _AT_ONCE)]:
+            connection.execute(statement, some)
 
 
 def _settle(batch: list[_Submission], outcomes: list[Exception | None]) -> None:
