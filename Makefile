@@ -16,7 +16,7 @@ $(STAMP): requirements.lock pyproject.toml
 	touch $(STAMP)
 
 run: install
-	$(BIN)/plaudit simulate frozenlake-4x4 --seeds 4 --episodes 150 --out out
+	$(BIN)/plaudit serve
 
 test: install
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --cov --cov-report=term:skip-covered

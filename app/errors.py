@@ -8,6 +8,7 @@ PlauditError
 ├── Conflict             a request that does not fit the state that things are in
 ├── Unauthenticated      no key, or one that nobody knows
 ├── Forbidden            a key whose role does not allow it
+├── UnsafeStart          a server that would let anybody in, or that cannot open its database
 ├── Overloaded           too much at once; try again
 └── StorageUnavailable   nothing was stored and nothing is acknowledged; try again
 
@@ -85,6 +86,10 @@ class Unauthenticated(PlauditError):
 
 class Forbidden(PlauditError):
     """A key whose role does not allow it."""
+
+
+class UnsafeStart(PlauditError):
+    """A server that must not, or cannot, start as it is configured."""
 
 
 class Overloaded(PlauditError):

@@ -35,6 +35,7 @@ def upgrade() -> None:
         sa.Column("learned", sa.Integer(), nullable=False),
         sa.Column("policy_version", sa.Integer(), nullable=False),
         sa.Column("learning_error", sa.Text(), nullable=True),
+        sa.Column("notes", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_agents")),
     )
     with op.batch_alter_table("agents", schema=None) as batch_op:
@@ -52,8 +53,7 @@ def upgrade() -> None:
         sa.Column("scope", sa.String(length=200), nullable=False),
         sa.Column("key", sa.String(length=255), nullable=False),
         sa.Column("fingerprint", sa.String(length=64), nullable=False),
-        sa.Column("status", sa.Integer(), nullable=False),
-        sa.Column("body", sa.Text(), nullable=False),
+        sa.Column("made", sa.String(length=200), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("scope", "key", name=op.f("pk_answers")),
     )
@@ -132,7 +132,6 @@ def upgrade() -> None:
         sa.Column("agent", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("snapshot", sa.LargeBinary(), nullable=True),
         sa.Column("snapshot_event", sa.Integer(), nullable=False),
-        sa.Column("warmth", sa.LargeBinary(), nullable=True),
         sa.Column("insight", sa.LargeBinary(), nullable=True),
         sa.PrimaryKeyConstraint("agent", name=op.f("pk_knowledge")),
     )
@@ -189,7 +188,6 @@ def upgrade() -> None:
         sa.Column("gap", sa.Float(), nullable=False),
         sa.Column("predicted", sa.Float(), nullable=True),
         sa.Column("seconds", sa.Float(), nullable=False),
-        sa.Column("progress", sa.JSON(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("agent", "version", name=op.f("pk_versions")),
         sqlite_with_rowid=False,

@@ -116,26 +116,29 @@ def parse(model: type[Parsed], data: object, field: str = "") -> Parsed:
 
 def _invalid(problems: list[ErrorDetails], data: object, field: str) -> InvalidValue:
     """The first problem; of one value that was read in several ways, the way that got furthest."""
-    places = [_place(problem, data) for problem in problems]
+    places = [place_of(problem, data) for problem in problems]
     same = [i for i, place in enumerate(places) if place[: len(places[0])] == places[0]]
     furthest = max(same, key=lambda i: len(places[i]))
-    problem, place = problems[furthest], places[furthest]
+    expected = expectation(problems[furthest])
+    return InvalidValue(".".join((*filter(None, (field, *places[furthest])),)) or "value", expected)
+
+
+def expectation(problem: ErrorDetails) -> str:
+    """What was expected of a value, in words."""
     kind, context = problem["type"], problem.get("ctx", {})
-    message = problem["msg"].removeprefix("Input should be ")
-    message = message[:1].lower() + message[1:]
     if kind == "extra_forbidden":
-        message = "no such option"
-    elif kind == "missing":
-        message = "a value"
-    elif kind == "too_short":
-        message = f"at least {context['min_length']} of them"
-    elif kind.startswith("union_tag"):
-        tags = context.get("expected_tags")
-        place, message = (*place, "kind"), f"one of {tags}" if tags else "a value"
-    return InvalidValue(".".join(part for part in (field, *place) if part) or "value", message)
+        return "no such option"
+    if kind == "missing" or (kind.startswith("union_tag") and "expected_tags" not in context):
+        return "a value"
+    if kind == "too_short":
+        return f"at least {context['min_length']} of them"
+    if kind.startswith("union_tag"):
+        return f"one of {context['expected_tags']}"
+    message = problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]
 
 
-def _place(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
+def place_of(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
     """The way to a value as the client wrote it, without the types that it was read as."""
     place: list[str] = []
     for part in problem["loc"]:
@@ -145,4 +148,6 @@ def _place(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
         elif problem["type"] != "missing" or part != problem["loc"][-1]:
             continue
         place.append(str(part))
+    if problem["type"].startswith("union_tag"):
+        place.append("kind")
     return tuple(place)

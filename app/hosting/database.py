@@ -12,7 +12,7 @@ from typing import IO, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from app.errors import Conflict, StorageUnavailable
+from app.errors import StorageUnavailable, UnsafeStart
 from app.storage.engine import database_file, make_reading_engine, make_writing_engine
 from app.storage.migrations import migrate
 from app.storage.writer import Write, Writer
@@ -33,11 +33,8 @@ class Database:
 
     def __init__(self, url: str, synchronous: str = "FULL") -> None:
         self.url = url
-        path = database_file(url)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = _lock(path.with_name(path.name + ".lock"))
+        self._lock = claim(url)
         self._write_engine = make_writing_engine(url, synchronous)
-        migrate(self._write_engine)
         self._read_engine = make_reading_engine(url)
         self._threads = ThreadPoolExecutor(_READERS, thread_name_prefix="reading")
         self.writer = Writer(self._write_engine)
@@ -69,13 +66,31 @@ class Database:
         self._lock.close()
 
 
-def _lock(path: object) -> IO[str]:
-    file = open(str(path), "w")  # noqa: SIM115 - held open for as long as the server runs
+def claim(url: str) -> IO[str]:
+    """The lock that says whose database it is; its folder is made where there is none."""
+    path = database_file(url)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = open(path.with_name(path.name + ".lock"), "w")  # noqa: SIM115 - held while serving
+    except OSError as error:
+        raise UnsafeStart(f"the database's folder cannot be used: {error}") from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise Conflict(
-            "database_in_use", "another server uses this database; one database, one server"
+        raise UnsafeStart(
+            "another server uses this database; give this one a PLAUDIT_DATABASE_URL of its own"
         ) from error
     return file
+
+
+def prepare_database(url: str) -> None:
+    """Create the database or bring it to this version's schema; nobody may be using it."""
+    with claim(url):
+        engine = make_writing_engine(url)
+        try:
+            migrate(engine)
+        except SQLAlchemyError as error:
+            raise UnsafeStart(f"the database cannot be opened: {error}") from error
+        finally:
+            engine.dispose()

@@ -32,9 +32,9 @@ _HOUSEKEEPING_SECONDS = 30.0
 class Host:
     """The parts of a server, each of which does one thing."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self.settings = settings
-        self.metrics = Metrics()
+        self.metrics = metrics
         self.database = Database(settings.database_url, settings.synchronous)
         self.broadcast = Broadcast()
         self.loaded = Loaded(self.database)
@@ -110,9 +110,9 @@ class Host:
 
 
 @asynccontextmanager
-async def open_host(settings: Settings) -> AsyncIterator[Host]:
+async def open_host(settings: Settings, metrics: Metrics) -> AsyncIterator[Host]:
     """A host that is ready to serve; closed in the order that loses nothing."""
-    host = Host(settings)
+    host = Host(settings, metrics)
     await host.keys.refresh()
     starting = asyncio.create_task(host.processes.start())
     await host.roster.start()

@@ -11,6 +11,7 @@ from enum import StrEnum
 from sqlalchemy import Connection
 
 from app.errors import Forbidden, NotFound, Unauthenticated
+from app.hosting.answers import Remember
 from app.hosting.database import Database, now_milliseconds
 from app.storage import reading, writes
 from app.storage.writer import Write
@@ -138,9 +139,12 @@ class Keys:
             raise Unauthenticated("nobody knows this key, or it was revoked")
         return caller
 
-    async def create(self, name: str, role: Role, also: tuple[Write, ...] = ()) -> tuple[Key, str]:
+    async def create(
+        self, name: str, role: Role, remember: Remember | None = None
+    ) -> tuple[Key, str]:
         """A new key and its secret, which is shown this once."""
         key, secret, write = new_key(name, role)
+        also = [] if remember is None else [remember(key.id)]
         await self._database.write([write, *also])
         await self.refresh()
         return key, secret

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine
 
 from app.agents import Agent, make_agent, restore_agent
 from app.errors import NotFound
-from app.hosting.specification import read_specification
+from app.hosting.specification import notes_of, read_specification
 from app.learning.planning.policies import pack_policy, unpack_policy
 from app.learning.planning.problem import Plan, PlanBudget
 from app.learning.trajectory import UNREPORTED, Trajectory
@@ -77,7 +77,7 @@ class Lesson:
     labels: int = 0
     insight: bytes | None = None
     snapshot: bytes | None = None
-    progress: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)  # see `notes_of`
     seconds: dict[str, float] = field(default_factory=dict)  # read, fit, plan, pack
 
 
@@ -149,7 +149,7 @@ class Learner:
             len(agent.experience.labels),
             packed,
             snapshot,
-            agent.progress(),
+            notes_of(agent),
             clock.laps,
         )
 

@@ -193,7 +193,6 @@ def _stored(agent: HostedAgent, lesson: Lesson, now: int) -> list[Write]:
         "gap": learning[0].upper - learning[0].lower,
         "predicted": exploit[0].value if exploit and lesson.insight is not None else None,
         "seconds": sum(lesson.seconds.values()),
-        "progress": lesson.progress,
         "at": now,
     }
     knowledge = {
@@ -208,6 +207,7 @@ def _stored(agent: HostedAgent, lesson: Lesson, now: int) -> list[Write]:
         *made,
         Write(writes.ADD_VERSION, version),
         Write(know, knowledge),
+        Write(writes.NOTE, {"the_agent": agent.number, "new_notes": lesson.notes}),
         Write(writes.DROP_OLD_PLANS, old),
     ]
 

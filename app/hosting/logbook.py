@@ -9,6 +9,7 @@ from typing import Any
 
 from app.errors import InvalidValue
 from app.hosting.agent import Event, HostedAgent
+from app.hosting.answers import Remember
 from app.hosting.broadcast import Broadcast
 from app.hosting.database import Database, now_milliseconds
 from app.hosting.ids import episode_id
@@ -59,11 +60,16 @@ class Logbook:
         self._broadcast = broadcast
 
     async def take_in(
-        self, agent: HostedAgent, logged: Sequence[LoggedEpisode], also: Sequence[Write] = ()
-    ) -> list[int]:
+        self,
+        agent: HostedAgent,
+        logged: Sequence[LoggedEpisode],
+        remember: Remember | None = None,
+    ) -> range:
         """Import episodes, all or nothing, and learn from them once; their numbers."""
         encoded = await asyncio.to_thread(_encode_all, agent, logged)
         now, first = now_milliseconds(), agent.next_episode
+        numbers = range(first, first + len(encoded))
+        also = [] if remember is None else [remember(f"{numbers.start}-{numbers.stop}")]
         batch = _Import(agent, encoded, first, agent.last_event + 1, now, also)
         agent.next_episode += len(encoded)
         agent.last_event += batch.events
@@ -73,7 +79,7 @@ class Logbook:
         for event in batch.all_events():
             self._broadcast.publish(event)
         self._learning.request(agent)
-        return list(range(first, first + len(encoded)))
+        return numbers
 
     async def lines(self, agent: HostedAgent) -> AsyncIterator[dict[str, Any]]:
         """Every episode that is over, oldest first."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from app.errors import Conflict, PlauditError
 from app.hosting.agent import Event, HostedAgent
+from app.hosting.answers import Remember
 from app.hosting.broadcast import Broadcast
 from app.hosting.database import Database, now_milliseconds
 from app.hosting.episode import HostedEpisode
@@ -34,6 +36,21 @@ class Explanation:
     visits: int
     success_probability: float
     bonus_share: float
+
+
+class StepTaken(NamedTuple):
+    """What a step was answered with."""
+
+    episode: HostedEpisode
+    step: int
+    action: int
+    last: bool
+
+    @classmethod
+    def of(cls, episode: HostedEpisode) -> StepTaken:
+        """The last step of an episode."""
+        last = episode.length == episode.agent.horizon
+        return cls(episode, episode.length - 1, episode.action, last)
 
 
 class Play:
@@ -62,7 +79,7 @@ class Play:
         wait: bool,
         external_id: str | None,
         metadata: dict[str, Any],
-        also: tuple[Write, ...] = (),
+        remember: Remember | None = None,
     ) -> HostedEpisode:
         """Start an episode on the policy in force, after learning that is under way if wanted."""
         self._may_start(agent)
@@ -90,9 +107,10 @@ class Play:
             "created_at": now_milliseconds(),
         }
         self._loaded.episodes[agent.number, number] = episode
-        count = agent.count(running=1)
+        also = [] if remember is None else [remember(episode.id)]
+        stored = [Write(writes.ADD_EPISODE, row), agent.count(running=1), *also]
         try:
-            await self.write(episode, [Write(writes.ADD_EPISODE, row), count, *also])
+            await self.write(episode, stored)
         except PlauditError:
             agent.running -= 1
             raise
@@ -121,7 +139,7 @@ class Play:
         shared = agent.running > 0 and agent.next_episode not in agent.plans
         return not agent.plans or (mode == "learn" and shared)
 
-    async def step(self, episode_id: str, step: int | None, state: Any) -> HostedEpisode:
+    async def step(self, episode_id: str, step: int | None, state: Any) -> StepTaken:
         """Take the next step, or the last one again; durable when it returns."""
         key = read_episode_id(episode_id)
         episode = self._loaded.episodes.get(key)
@@ -130,23 +148,97 @@ class Play:
         while episode.is_writing and not _is_repeat(episode, step):
             await self._settled(episode)
             episode = await self._loaded.episode(*key)
-        agent = episode.agent
-        index, value = encode_state(agent, state, "state")
+        index, value = encode_state(episode.agent, state, "state")
         if episode.repeats(step, value):
+            taken = StepTaken.of(episode)
             await self._settled(episode)
-            return episode
+            return taken
         episode.must_run()
-        stored = [episode.take(index, value)]
-        event = None
-        if episode.length == agent.horizon:
-            event, more = self._end(episode, final=None, ended=False)
-            stored += more
+        stored, event = self._advance(episode, index, value)
+        taken = StepTaken.of(episode)
         await self.write(episode, stored)
-        episode.used = agent.used = time.monotonic()
+        episode.used = episode.agent.used = time.monotonic()
         self._metrics.steps.inc()
         if event is not None:
             self._broadcast.publish(event)
-        return episode
+        return taken
+
+    def _advance(
+        self, episode: HostedEpisode, index: int, value: Any
+    ) -> tuple[list[Write], Event | None]:
+        """The next step of an episode: what to write, and the event if it was the last."""
+        stored = [episode.take(index, value)]
+        if episode.length < episode.agent.horizon:
+            return stored, None
+        event, more = self._end(episode, final=None, ended=False)
+        return stored + more, event
+
+    async def step_many(
+        self, entries: Sequence[tuple[str, int | None, Any]]
+    ) -> list[StepTaken | PlauditError]:
+        """Take steps of many episodes with one write; each gives its own result or error."""
+        results: list[StepTaken | PlauditError | None] = [None] * len(entries)
+        together: dict[int, HostedEpisode] = {}
+        stored: list[Write] = []
+        events: list[Event] = []
+        alone: list[int] = []
+        chosen: set[tuple[int, int]] = set()
+        for i, (episode_id, step, state) in enumerate(entries):
+            try:
+                key = read_episode_id(episode_id)
+                episode = self._loaded.episodes.get(key)
+                if episode is None or episode.is_writing or key in chosen:
+                    alone.append(i)
+                    continue
+                index, value = encode_state(episode.agent, state, "state")
+                if episode.agent.deleted or episode.repeats(step, value):
+                    alone.append(i)
+                    continue
+                episode.must_run()
+                own, event = self._advance(episode, index, value)
+            except PlauditError as error:
+                results[i] = error
+                continue
+            chosen.add(key)
+            stored += own
+            together[i] = episode
+            results[i] = StepTaken.of(episode)
+            events += [] if event is None else [event]
+        await self._write_together(together, stored, results)
+        for event in events:
+            self._broadcast.publish(event)
+        for i in alone:  # in their order: an episode may be there twice
+            results[i] = await self._step_or_error(*entries[i])
+        return [result for result in results if result is not None]
+
+    async def _write_together(
+        self,
+        together: dict[int, HostedEpisode],
+        stored: list[Write],
+        results: list[StepTaken | PlauditError | None],
+    ) -> None:
+        """One write for many episodes; its failure is the failure of each."""
+        if not together:
+            return
+        now = time.monotonic()
+        try:
+            written = self._database.writer.submit(stored)
+            for episode in together.values():
+                episode.pending, episode.used, episode.agent.used = written, now, now
+            await asyncio.shield(written)
+            self._metrics.steps.inc(len(together))
+        except PlauditError as error:
+            for i, episode in together.items():
+                self._loaded.forget_episode(episode)
+                results[i] = error
+
+    async def _step_or_error(
+        self, episode_id: str, step: int | None, state: Any
+    ) -> StepTaken | PlauditError:
+        try:
+            return await self.step(episode_id, step, state)
+        except PlauditError as error:
+            return error
 
     async def finish(self, episode_id: str, state: Any, terminated: bool | None) -> HostedEpisode:
         """End an episode before the horizon, or say what its last step led to."""
@@ -160,7 +252,7 @@ class Play:
         self._broadcast.publish(event)
         return episode
 
-    async def abandon(self, episode_id: str, also: tuple[Write, ...] = ()) -> HostedEpisode:
+    async def abandon(self, episode_id: str) -> HostedEpisode:
         """Give an episode up: its transitions count, and no label will come."""
         episode = await self.quiet(episode_id)
         agent, now = episode.agent, now_milliseconds()
@@ -185,7 +277,7 @@ class Play:
             stored.insert(0, self._over(episode, None, False, None, now))
         else:
             stored.insert(0, Write(writes.LABEL_EPISODE, row))
-        await self.write(episode, [*stored, *also])
+        await self.write(episode, stored)
         self._broadcast.publish(event)
         return episode
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from app.errors import NotFound
 from app.hosting.agent import HostedAgent
+from app.hosting.answers import Remember
 from app.hosting.broadcast import Broadcast
 from app.hosting.database import Database, now_milliseconds
-from app.hosting.ids import new_agent_number
+from app.hosting.ids import agent_id, new_agent_number
 from app.hosting.learning import Learning
 from app.hosting.loaded import Loaded
 from app.hosting.specification import Limits, Specification
@@ -51,12 +52,11 @@ class Roster:
         specification: Specification,
         metadata: dict[str, Any],
         display: dict[str, Any] | None,
-        number: int | None = None,
-        also: tuple[Write, ...] = (),
+        remember: Remember | None = None,
     ) -> HostedAgent:
         """A new agent; it plans for its first episode at once."""
-        await asyncio.to_thread(specification.check, self._limits)
-        number = new_agent_number() if number is None else number
+        notes = await asyncio.to_thread(specification.check, self._limits)
+        number = new_agent_number()
         self._position += 1
         row = {
             "id": number,
@@ -67,9 +67,11 @@ class Roster:
             "display": display,
             "paused": False,
             "created_at": now_milliseconds(),
+            "notes": notes,
             **dict.fromkeys(("episodes", *writes.COUNTERS), 0),
             **dict.fromkeys(("last_event", "last_lesson", "learned", "policy_version"), 0),
         }
+        also = [] if remember is None else [remember(agent_id(number))]
         await self._database.write([Write(writes.ADD_AGENT, row), *also])
         agent = await self._loaded.agent(number)
         self._learning.request(agent)

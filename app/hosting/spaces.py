@@ -12,8 +12,6 @@ from pydantic import Field, StrictStr, model_validator
 from app.agents.spec import Strict
 from app.errors import InvalidValue
 
-Value = int | str | list[float]  # a state or an action, as a client writes it
-
 
 class Discrete(Strict):
     """The whole numbers 0 .. n-1."""
@@ -32,7 +30,7 @@ class Discrete(Strict):
             return value
         raise InvalidValue(field, f"a whole number from 0 to {self.n - 1}")
 
-    def decode(self, index: int) -> Value:
+    def decode(self, index: int) -> int | str:
         """The value of an index."""
         return index
 
@@ -66,7 +64,7 @@ class Labels(Strict):
             raise InvalidValue(field, f"one of the names {some}")
         return index
 
-    def decode(self, index: int) -> Value:
+    def decode(self, index: int) -> int | str:
         """The name of an index."""
         return self.values[index]
 
@@ -122,7 +120,7 @@ class Box(Strict):
                 return numbers
         raise InvalidValue(field, f"a list of {len(self.low)} finite numbers")
 
-    def decode(self, index: int) -> Value:
+    def decode(self, index: int) -> list[float]:
         """The middle of a bin."""
         middle: list[float] = []
         for low, high, bins in zip(

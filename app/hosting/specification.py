@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StrictFloat, StrictInt, StrictStr
 
-from app.agents import AGENT_KINDS, AgentSpec
+from app.agents import AGENT_KINDS, Agent, AgentSpec
 from app.agents.base import Options
 from app.agents.spec import Features, Strict, parse
 from app.errors import BudgetExceeded, InvalidValue
@@ -142,8 +142,8 @@ class Specification(Strict):
             )
         return seconds
 
-    def check(self, limits: Limits) -> None:
-        """Refuse what could not be served, before any of it is allocated."""
+    def check(self, limits: Limits) -> dict[str, Any]:
+        """Refuse what could not be served, before any of it is allocated; what there is to note."""
         _ = self.timeout_seconds
         S, A, H = self.states.size, self.actions.size, self.horizon
         if limits.max_states < S:
@@ -157,7 +157,9 @@ class Specification(Strict):
                 "lower the horizon, the number of states or the number of actions",
             )
         kind = AGENT_KINDS[self.options.kind]
-        kind(self.agent_spec, limits.budget).check_budget()
+        agent = kind(self.agent_spec, limits.budget)
+        agent.check_budget()
+        return notes_of(agent)
 
     def _start(self) -> tuple[float, ...] | None:
         given = self.initial_states
@@ -177,6 +179,11 @@ class Specification(Strict):
         for state, chance in pairs:
             start[self.states.encode(state, "initial_states")] += chance
         return tuple(start)
+
+
+def notes_of(agent: Agent[Any]) -> dict[str, Any]:
+    """What a client should know of an agent beside its numbers."""
+    return {"progress": agent.progress(), "warnings": agent.warnings()}
 
 
 def read_specification(stored: dict[str, Any]) -> Specification:

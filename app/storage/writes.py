@@ -113,6 +113,12 @@ LEARNED = (
     )
 )
 
+NOTE = (
+    update(agents)
+    .where(_this_agent)
+    .values(notes=bindparam("new_notes", type_=agents.c.notes.type))
+)
+
 LEARNING_FAILED = (
     update(agents).where(_this_agent).values(learning_error=bindparam("new_learning_error"))
 )

@@ -1,0 +1,134 @@
+"""For simulators and fleets: many steps in one call, logged episodes in and out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+
+from app.api import checks, schemas
+from app.api.guard import ACT, OPERATE, TheHost, guard
+from app.api.once import IdempotencyKey, once
+from app.api.problems import declared, problem_of, request_id_of
+from app.errors import InvalidValue, PlauditError
+from app.hosting.agent import HostedAgent
+from app.hosting.answers import Remember
+from app.hosting.host import Host
+from app.hosting.ids import episode_id, read_agent_id
+from app.hosting.keys import Caller
+from app.hosting.logbook import LoggedEpisode
+
+router = APIRouter(prefix="/v1", tags=["fleets"])
+
+LINES = "application/x-ndjson"
+
+
+@router.post(
+    "/steps",
+    summary="Step many episodes in one call",
+    responses=declared(413, 422, 503),
+    response_model_exclude_unset=True,
+)
+async def step_many(
+    request: Request, body: schemas.ManySteps, host: TheHost, _: Annotated[Caller, guard(ACT)]
+) -> schemas.ManyStepsAnswer:
+    """Each entry answers with its own result or its own problem."""
+    entries = [(one.episode, one.step, one.state) for one in body.steps]
+    outcomes = await host.play.step_many(entries)
+    own = request_id_of(request)
+    results = [
+        _entry(one.episode, outcome, own) for one, outcome in zip(body.steps, outcomes, strict=True)
+    ]
+    return schemas.ManyStepsAnswer(results=results)
+
+
+def _entry(episode: str, outcome: Any, request_id: str | None) -> schemas.ManyStepsEntry:
+    if isinstance(outcome, PlauditError):
+        return schemas.ManyStepsEntry(episode=episode, problem=problem_of(outcome, request_id))
+    return schemas.ManyStepsEntry(
+        episode=episode,
+        step=outcome.step,
+        action=outcome.episode.agent.specification.actions.decode(outcome.action),
+        last=outcome.last,
+    )
+
+
+@router.post(
+    "/agents/{agent}/trajectories",
+    status_code=201,
+    summary="Learn from logged episodes",
+    responses=declared(404, 409, 413, 422, 503),
+)
+async def import_trajectories(
+    request: Request,
+    agent: str,
+    body: schemas.Trajectories,
+    host: TheHost,
+    caller: Annotated[Caller, guard(OPERATE)],
+    idempotency_key: IdempotencyKey = None,
+) -> schemas.TrajectoriesAnswer:
+    """All are taken or none, and they are learned from once. Lines of an export fit as they are."""
+    hosted = await host.loaded.agent(read_agent_id(agent))
+    logged = [_logged(one, i, host) for i, one in enumerate(body.trajectories)]
+
+    async def act(remember: Remember | None) -> schemas.TrajectoriesAnswer:
+        numbers = await host.logbook.take_in(hosted, logged, remember)
+        return _taken(hosted, numbers)
+
+    async def again(made: str) -> schemas.TrajectoriesAnswer:
+        first, end = made.split("-")
+        return _taken(hosted, range(int(first), int(end)))
+
+    return await once(request, host, caller, idempotency_key, act, again)
+
+
+def _logged(one: schemas.LoggedTrajectory, place: int, host: Host) -> LoggedEpisode:
+    checks.bounded(one.metadata, host.settings.metadata_bytes)
+    status = one.status if one.status in ("completed", "abandoned") else None
+    if one.label is not None and status is not None:
+        raise InvalidValue(f"trajectories.{place}.status", "labelled, where there is a label")
+    return LoggedEpisode(
+        one.states,
+        one.actions,
+        None if one.label is None else int(one.label),
+        one.terminated,
+        status,
+        one.external_id,
+        one.labeller,
+        dict(one.metadata),
+    )
+
+
+def _taken(agent: HostedAgent, numbers: range) -> schemas.TrajectoriesAnswer:
+    return schemas.TrajectoriesAnswer(
+        agent=agent.id,
+        imported=len(numbers),
+        first=episode_id(agent.number, numbers.start),
+        last=episode_id(agent.number, numbers.stop - 1),
+        learning=agent.learning,
+    )
+
+
+@router.get(
+    "/agents/{agent}/export",
+    summary="Every episode, one a line",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "JSON lines", "content": {LINES: {"schema": {"type": "string"}}}},
+        **declared(404, 503),
+    },
+)
+async def export_episodes(
+    agent: str, host: TheHost, _: Annotated[Caller, guard(OPERATE)]
+) -> StreamingResponse:
+    """JSON lines of every episode that is over, oldest first; `trajectories` takes them back."""
+    hosted = await host.loaded.agent(read_agent_id(agent))
+
+    async def lines() -> AsyncIterator[str]:
+        async for line in host.logbook.lines(hosted):
+            yield json.dumps(line) + "\n"
+
+    return StreamingResponse(lines(), media_type=LINES)
