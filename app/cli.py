@@ -257,3 +257,7 @@ def _report(result: Experiment, path: Path) -> None:
     console.print(
         f"wrote {path}.png and {path}.json", markup=False, highlight=False, soft_wrap=True
     )
+
+
+if __name__ == "__main__":
+    main()
