@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.base import Executable
 
 from app.errors import Overloaded, StorageUnavailable
@@ -98,7 +98,7 @@ class Writer:
     def _commit(self, batch: list[_Submission]) -> list[Exception | None]:
         """Commit all at once; if that fails each by itself, so that one cannot harm another."""
         error = self._attempt(write for one in batch for write in one.writes)
-        if error is None or len(batch) == 1:
+        if error is None or len(batch) == 1 or _is_locked(error):
             return [error] * len(batch)
         return [self._attempt(one.writes) for one in batch]
 
@@ -106,10 +106,16 @@ class Writer:
         try:
             with self._engine.begin() as connection:
                 execute(connection, writes)
-        except (SQLAlchemyError, OSError) as error:
+        except Exception as error:  # whatever it is, the thread goes on for the others
             return error
         self.commits += 1
         return None
+
+
+def _is_locked(error: Exception) -> bool:
+    """Whether another process holds the database: it would keep each of many waiting in turn."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    return getattr(cause, "sqlite_errorname", "").startswith("SQLITE_BUSY")
 
 
 def execute(connection: Connection, writes: Iterable[Write]) -> None:
