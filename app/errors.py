@@ -49,7 +49,16 @@ class BudgetExceeded(PlauditError):
         self.lower = lower
 
     def __str__(self) -> str:
-        return f"{self.what}: needs {self.needed:.3g}, allowed {self.allowed:.3g}; {self.lower}"
+        needed, allowed = _rough(self.needed), _rough(self.allowed)
+        return f"{self.what}: needs {needed}, allowed {allowed}; {self.lower}"
+
+
+def _rough(number: float) -> str:
+    """Three digits of a number, which may be a whole number larger than any float."""
+    try:
+        return f"{number:.3g}"
+    except OverflowError:
+        return "more than 1e308"
 
 
 class SnapshotError(PlauditError):

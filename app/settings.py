@@ -43,6 +43,7 @@ class Settings(BaseSettings):
     body_bytes: int = Field(default=8_000_000, ge=1000, description="largest body of a request")
     metadata_bytes: int = Field(default=16_000, ge=2, description="largest metadata, as JSON")
     max_states: int = Field(default=100_000, ge=1, description="states an agent may have")
+    max_horizon: int = Field(default=100_000, ge=1, description="steps an episode may have")
     max_cells: int = Field(
         default=20_000_000, ge=1, description="horizon x states x actions an agent may have"
     )

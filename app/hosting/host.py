@@ -71,6 +71,7 @@ class Host:
         )
         limits = Limits(
             max_states=settings.max_states,
+            max_horizon=settings.max_horizon,
             max_cells=settings.max_cells,
             budget=settings.plan_budget,
         )

@@ -14,11 +14,13 @@ from app.agents.base import Options
 from app.agents.spec import Features, Strict, parse
 from app.errors import BudgetExceeded, InvalidValue
 from app.hosting.spaces import ActionSpace, Box, StateSpace
+from app.learning.planning.fast import MAX_ACTIONS
 from app.learning.planning.problem import PlanBudget
 
 _DURATION = re.compile(
-    r"^P(?:(?P<weeks>\d+)W|(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?"
-    r"(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?)$"
+    r"P(?:(?P<weeks>\d+)W|(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?"
+    r"(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?)",
+    re.ASCII,
 )
 _SECONDS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 LONGEST_TIMEOUT = 10 * 365 * 86400.0
@@ -62,6 +64,7 @@ class Limits(Strict):
     """What an agent may need, from the settings."""
 
     max_states: int
+    max_horizon: int
     max_cells: int
     budget: PlanBudget
 
@@ -133,7 +136,7 @@ class Specification(Strict):
         """How long a label may take."""
         if self.label_timeout is None:
             return None
-        match = _DURATION.match(self.label_timeout)
+        match = _DURATION.fullmatch(self.label_timeout)
         parts = {k: float(v) for k, v in match.groupdict().items() if v} if match else {}
         seconds = sum(_SECONDS[unit] * count for unit, count in parts.items())
         if not parts or not 0 < seconds <= LONGEST_TIMEOUT:
@@ -148,6 +151,10 @@ class Specification(Strict):
         S, A, H = self.states.size, self.actions.size, self.horizon
         if limits.max_states < S:
             raise BudgetExceeded("states", S, limits.max_states, "lower the number of states")
+        if limits.max_horizon < H:
+            raise BudgetExceeded("horizon", H, limits.max_horizon, "lower the horizon")
+        if A > MAX_ACTIONS:
+            raise BudgetExceeded("actions", A, MAX_ACTIONS, "lower the number of actions")
         cells = H * S * A
         if cells > limits.max_cells:
             raise BudgetExceeded(
