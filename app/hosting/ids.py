@@ -9,8 +9,8 @@ from app.errors import NotFound
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"  # no i, l, o, u: nothing to misread
 _WIDTH = 10  # letters, 5 bits each
-_AGENT = re.compile(rf"^agt_([{_LETTERS}]{{{_WIDTH}}})$")
-_EPISODE = re.compile(rf"^eps_([{_LETTERS}]{{{_WIDTH}}})_(0|[1-9][0-9]{{0,9}})$")
+_AGENT = re.compile(rf"agt_([{_LETTERS}]{{{_WIDTH}}})")
+_EPISODE = re.compile(rf"eps_([{_LETTERS}]{{{_WIDTH}}})_(0|[1-9][0-9]{{0,9}})")
 _VALUES = {letter: value for value, letter in enumerate(_LETTERS)}
 
 
@@ -31,7 +31,7 @@ def episode_id(agent: int, number: int) -> str:
 
 def read_agent_id(text: str) -> int:
     """The agent that an id names."""
-    match = _AGENT.match(text)
+    match = _AGENT.fullmatch(text)
     if not match:
         raise NotFound("agent", text[:80])
     return _number(match[1])
@@ -39,7 +39,7 @@ def read_agent_id(text: str) -> int:
 
 def read_episode_id(text: str) -> tuple[int, int]:
     """The agent and the number of the episode that an id names."""
-    match = _EPISODE.match(text)
+    match = _EPISODE.fullmatch(text)
     if not match or int(match[2]) >= 2**31:
         raise NotFound("episode", text[:80])
     return _number(match[1]), int(match[2])
