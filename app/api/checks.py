@@ -9,14 +9,15 @@ from typing import Any
 from app.errors import InvalidValue
 
 
-def bounded(metadata: Mapping[str, Any], largest: int) -> None:
+def bounded(metadata: Mapping[str, Any], largest: int, field: str = "metadata") -> None:
     """Refuse metadata that is no JSON or too large."""
     try:
-        size = len(json.dumps(metadata, allow_nan=False).encode())
+        # Half a surrogate pair passes for text until it is encoded.
+        size = len(json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode())
     except (ValueError, RecursionError) as error:
-        raise InvalidValue("metadata", "JSON with finite numbers") from error
+        raise InvalidValue(field, "JSON with finite numbers and Unicode text") from error
     if size > largest:
-        raise InvalidValue("metadata", f"at most {largest} bytes as JSON")
+        raise InvalidValue(field, f"at most {largest} bytes as JSON")
 
 
 def cursor(text: str, parts: int) -> tuple[int, ...]:

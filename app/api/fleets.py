@@ -86,7 +86,7 @@ async def import_trajectories(
 
 
 def _logged(one: schemas.LoggedTrajectory, place: int, host: Host) -> LoggedEpisode:
-    checks.bounded(one.metadata, host.settings.metadata_bytes)
+    checks.bounded(one.metadata, host.settings.metadata_bytes, f"trajectories.{place}.metadata")
     status = one.status if one.status in ("completed", "abandoned") else None
     if one.label is not None and status is not None:
         raise InvalidValue(f"trajectories.{place}.status", "labelled, where there is a label")

@@ -228,7 +228,7 @@ class ExplainedStepAnswer(StepAnswer):
 class EpisodeStep(Wire):
     """One step of many."""
 
-    episode: StrictStr
+    episode: Annotated[StrictStr, Field(max_length=100)]
     state: State
     step: Annotated[StrictInt, Field(ge=0)] | None = None
 

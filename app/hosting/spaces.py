@@ -13,6 +13,10 @@ from app.agents.spec import Strict
 from app.errors import InvalidValue
 
 
+# The bound makes pydantic look at the characters, and so refuse half a surrogate pair.
+Name = Annotated[StrictStr, Field(max_length=200)]
+
+
 class Discrete(Strict):
     """The whole numbers 0 .. n-1."""
 
@@ -39,7 +43,7 @@ class Labels(Strict):
     """Names, such as rooms or commands."""
 
     kind: Literal["labels"] = "labels"
-    values: tuple[StrictStr, ...] = Field(min_length=1, examples=[["kitchen", "hall"]])
+    values: tuple[Name, ...] = Field(min_length=1, examples=[["kitchen", "hall"]])
 
     @model_validator(mode="after")
     def _all_different(self) -> Labels:

@@ -13,7 +13,7 @@ from app.agents import AGENT_KINDS, Agent, AgentSpec
 from app.agents.base import Options
 from app.agents.spec import Features, Strict, parse
 from app.errors import BudgetExceeded, InvalidValue
-from app.hosting.spaces import ActionSpace, Box, StateSpace
+from app.hosting.spaces import ActionSpace, Box, Name, StateSpace
 from app.learning.planning.fast import MAX_ACTIONS
 from app.learning.planning.problem import PlanBudget
 
@@ -54,7 +54,7 @@ class NamesDisplay(Strict):
     """States shown by name."""
 
     kind: Literal["names"] = "names"
-    values: tuple[StrictStr, ...] = Field(min_length=1, examples=[["start", "ice", "hole", "goal"]])
+    values: tuple[Name, ...] = Field(min_length=1, examples=[["start", "ice", "hole", "goal"]])
 
 
 Display = Annotated[GridDisplay | NamesDisplay, Field(discriminator="kind")]
