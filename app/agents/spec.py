@@ -63,12 +63,14 @@ class TableFeatures(Strict):
     def build(self, spaces: Spaces) -> FeatureMap:
         """The map over these spaces."""
         try:
-            values = np.array(self.values, dtype=np.float64)
+            values = np.array(self.values)
         except (ValueError, TypeError, OverflowError) as error:
             raise InvalidValue("features.values", "nested lists of numbers, none ragged") from error
+        if values.dtype.kind not in "iuf":  # NumPy would make numbers of texts and of null
+            raise InvalidValue("features.values", "nested lists of numbers, none ragged")
         if values.ndim < 3:
             raise InvalidValue("features.values", "shape (S, A, d) or (H, S, A, d)")
-        return Table(spaces, values)
+        return Table(spaces, values.astype(np.float64))
 
 
 class AutoFeatures(Strict):

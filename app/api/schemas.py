@@ -14,7 +14,7 @@ from app.hosting.specification import Display, Specification
 
 Status = Literal["running", "awaiting_label", "labelled", "completed", "abandoned"]
 Label = StrictBool | Annotated[StrictInt, Field(ge=0, le=1)]
-State = StrictInt | StrictStr | list[float]
+State = StrictInt | StrictStr | list[StrictFloat]
 Action = StrictInt | StrictStr
 Metadata = dict[str, JsonValue]
 ShortText = Annotated[StrictStr, Field(min_length=1, max_length=200)]
