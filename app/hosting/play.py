@@ -285,7 +285,7 @@ class Play:
         """Why the last step's action was taken, if the agent has beliefs to explain it with."""
         insight = await self._loaded.insight(episode.agent)
         plan, memory = episode.plan, episode.memory
-        if insight is None or not isinstance(episode.state, int):
+        if insight is None:
             return None
         rows = await self._database.read(reading.step_rows, episode.agent.number, episode.number)
         played = Trajectory(
