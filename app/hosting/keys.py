@@ -95,7 +95,7 @@ def read_keys(connection: Connection) -> list[tuple[Key, str]]:
 class Keys:
     """The keys of one server, at hand without asking the database.
 
-    They are off only where the operator may leave them off and nobody has made an admin key.
+    They are off only where the operator may leave them off and nobody ever made an admin key.
     """
 
     def __init__(self, database: Database, admin_secret: str | None, may_be_open: bool) -> None:
@@ -105,8 +105,7 @@ class Keys:
         self._callers: dict[str, Caller] = {}
         self._known: dict[str, Key] = {}
         self._read_at = -REFRESH_SECONDS
-        self.has_admin = self._admin_digest is not None  # a key that may make others
-        self.are_on = self.has_admin or not may_be_open  # whether requests need a key
+        self.are_on = self._admin_digest is not None or not may_be_open  # requests need a key
 
     async def refresh(self) -> None:
         """Read the keys anew."""
@@ -120,8 +119,9 @@ class Keys:
         }
         if self._admin_digest is not None:
             self._callers[self._admin_digest] = Caller("key_admin", "admin", Role.admin)
-        self.has_admin = any(caller.role is Role.admin for caller in self._callers.values())
-        self.are_on = self.has_admin or not self._may_be_open
+        # Who revokes the last admin key does not mean to let everybody in.
+        has_admin = self._admin_digest is not None or any(k.role is Role.admin for k, _ in found)
+        self.are_on = has_admin or not self._may_be_open
 
     async def caller(self, authorization: str | None) -> Caller:
         """Who a request comes from."""
