@@ -215,7 +215,7 @@ def _tell(
         warm.agent.finish(episode, trajectory(played[episode], bool(value)))
         warm.ends += new
     elif kind == "abandoned":
-        warm.agent.abandon(trajectory(played[episode], False))
+        warm.agent.abandon(trajectory(played[episode], bool(value)))
         warm.ends += new
     elif kind == "labelled":
         assert value is not None

@@ -108,7 +108,9 @@ def _encode(agent: HostedAgent, logged: LoggedEpisode, field_: str) -> _Encoded:
     ]
     space = agent.specification.actions
     actions = [space.encode(a, f"{field_}.actions.{i}") for i, a in enumerate(logged.actions)]
-    ended = length < horizon if logged.terminated is None else logged.terminated
+    ended = length < horizon and logged.status != "abandoned"
+    if logged.terminated is not None:
+        ended = logged.terminated
     final = states.pop() if len(states) > length else None
     status = "labelled" if logged.label is not None else logged.status or "awaiting_label"
     return _Encoded(states, actions, final, ended, status, logged)
