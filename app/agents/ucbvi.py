@@ -34,22 +34,36 @@ _DIRECT = OneHotFeatures(over=("step", "state", "action"))  # the paper's direct
 class UcbviOptions(PlanningOptions):
     """How `ucbvi` is optimistic."""
 
-    kind: Literal["ucbvi"] = "ucbvi"
-    constants: Literal["tuned", "paper"] = "tuned"
+    kind: Literal["ucbvi"] = Field(default="ucbvi", description="this agent kind")
+    constants: Literal["tuned", "paper"] = Field(
+        default="tuned", description="what works, or the paper's formulas to the letter"
+    )
     optimism: Literal["logit", "reward"] | None = Field(
         default=None, description='"logit" by default, "reward" with the paper\'s constants'
     )
     radius: float = Field(
-        default=0.5, ge=0, le=100, description="optimism in deviations of the posterior (tuned)"
+        default=0.5,
+        strict=True,
+        ge=0,
+        le=100,
+        description="optimism in deviations of the posterior (tuned)",
     )
     visit_bonus: float = Field(
-        default=0.07, ge=0, le=10, description="added to the value of a place never visited (tuned)"
+        default=0.07,
+        strict=True,
+        ge=0,
+        le=10,
+        description="added to the value of a place never visited (tuned)",
     )
-    prior_deviation: float = Field(default=3.0, gt=0, le=100, description="of a weight (tuned)")
-    episodes: int = Field(default=1000, ge=1, description="N of the paper's constants")
-    delta: float = Field(default=0.05, gt=0, lt=1, description="chance that a bound fails (paper)")
+    prior_deviation: float = Field(
+        default=3.0, strict=True, gt=0, le=100, description="of a weight (tuned)"
+    )
+    episodes: int = Field(default=1000, strict=True, ge=1, description="N of the paper's constants")
+    delta: float = Field(
+        default=0.05, strict=True, gt=0, lt=1, description="chance that a bound fails (paper)"
+    )
     norm_bound: float = Field(
-        default=5.0, gt=0, le=100, description="B, bounds the weights (paper)"
+        default=5.0, strict=True, gt=0, le=100, description="B, bounds the weights (paper)"
     )
 
 
