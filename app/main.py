@@ -8,11 +8,20 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 
-from app.api import agents, episodes, fleets, insights, keys, labels, operations, problems
+from app.api import (
+    agents,
+    episodes,
+    fleets,
+    insights,
+    keys,
+    labels,
+    manual,
+    operations,
+    problems,
+)
+from app.api.description import ABOUT, describe, operation_name
 from app.api.gate import Gate
-from app.api.problems import Problem
 from app.hosting.host import Host, open_host
 from app.metrics import Metrics
 from app.settings import Settings
@@ -20,19 +29,6 @@ from app.settings import Settings
 log = logging.getLogger(__name__)
 
 _OWN_NAMES = ("localhost", "127.0.0.1", "[::1]", "::1")
-
-_ABOUT = """
-Agents that learn from **one good/bad verdict at the end of an episode**.
-
-1. `POST /v1/agents`: say what states and actions there are.
-2. `POST /v1/agents/{agent}/episodes`: start an episode.
-3. `POST /v1/episodes/{episode}/steps`: send a state, get an action; again until `last`,
-   or `finish` when the environment ends it.
-4. `POST /v1/episodes/{episode}/label`: one verdict, now or much later. The agent learns from it and
-   plans anew before the next episode.
-
-Errors are `application/problem+json`. Every POST that creates something takes an `Idempotency-Key`.
-"""
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -49,13 +45,17 @@ def create_app(settings: Settings) -> FastAPI:
     app = FastAPI(
         title="Plaudit",
         version=operations.VERSION,
-        description=_ABOUT,
+        description=ABOUT,
         lifespan=lifespan,
         root_path=settings.root_path,
         separate_input_output_schemas=False,
+        generate_unique_id_function=operation_name,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.metrics = Metrics()
-    for part in (agents, episodes, labels, fleets, insights, keys, operations):
+    for part in (agents, episodes, labels, fleets, insights, keys, operations, manual):
         app.include_router(part.router)
     problems.install(app)
     app.add_middleware(
@@ -64,7 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
         body_bytes=settings.body_bytes,
         host_is_allowed=_host_rule(app, settings),
     )
-    app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     return app
 
 
@@ -82,23 +82,3 @@ def _host_rule(app: FastAPI, settings: Settings) -> Any:
 
     own = {*_OWN_NAMES, settings.host}
     return is_allowed
-
-
-def _openapi(app: FastAPI) -> dict[str, Any]:
-    """The description of the interface, with the one schema that every problem has."""
-    if app.openapi_schema is None:
-        schema = get_openapi(
-            title=app.title,
-            version=app.version,
-            description=app.description,
-            routes=app.routes,
-            servers=[{"url": app.root_path}] if app.root_path else None,
-        )
-        own = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        parts = own.pop("$defs", {})
-        schemas = schema.setdefault("components", {}).setdefault("schemas", {})
-        schemas |= {"Problem": own, **parts}
-        for unused in ("HTTPValidationError", "ValidationError"):
-            schemas.pop(unused, None)
-        app.openapi_schema = schema
-    return app.openapi_schema

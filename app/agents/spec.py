@@ -24,15 +24,20 @@ class Strict(BaseModel):
 class LastSteps(Strict):
     """The last ``last`` steps of the horizon."""
 
-    last: int = Field(ge=1, strict=True)
+    last: int = Field(ge=1, strict=True, description="how many", examples=[3])
 
 
 class OneHotFeatures(Strict):
     """How often each combination of the chosen parts occurred at the chosen steps."""
 
-    kind: Literal["one_hot"] = "one_hot"
-    over: tuple[Part, ...] = Field(min_length=1)
-    steps: Literal["all", "last"] | LastSteps | tuple[StrictInt, ...] = "all"
+    kind: Literal["one_hot"] = Field(default="one_hot", description="these features")
+    over: tuple[Part, ...] = Field(
+        min_length=1, description="what is told apart", examples=[["state"], ["state", "action"]]
+    )
+    steps: Literal["all", "last"] | LastSteps | tuple[StrictInt, ...] = Field(
+        default="all",
+        description="which steps count: all, the last, the last few, or a list counted from 0",
+    )
 
     def build(self, spaces: Spaces) -> FeatureMap:
         """The map over these spaces."""
@@ -57,8 +62,10 @@ class OneHotFeatures(Strict):
 class TableFeatures(Strict):
     """The client's own features, nested lists of shape (S, A, d) or (H, S, A, d)."""
 
-    kind: Literal["table"] = "table"
-    values: list[Any]
+    kind: Literal["table"] = Field(default="table", description="these features")
+    values: list[Any] = Field(
+        description="nested lists of numbers", examples=[[[[0.0, 1.0]], [[1.0, 0.0]]]]
+    )
 
     def build(self, spaces: Spaces) -> FeatureMap:
         """The map over these spaces."""
@@ -76,7 +83,7 @@ class TableFeatures(Strict):
 class AutoFeatures(Strict):
     """Several maps compete and the data choose, for users who do not know what matters."""
 
-    kind: Literal["auto"] = "auto"
+    kind: Literal["auto"] = Field(default="auto", description="these features")
 
 
 Features = Annotated[OneHotFeatures | TableFeatures | AutoFeatures, Field(discriminator="kind")]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
-from app.api import checks, schemas, views
+from app.api import checks, examples, schemas, views
+from app.api.created import created, location
 from app.api.guard import OPERATE, READ, TheHost, guard
 from app.api.once import IdempotencyKey, once
+from app.api.parameters import AgentId, Cursor, Limit
 from app.api.problems import declared
 from app.errors import InvalidValue, NotFound
 from app.hosting.answers import Remember
@@ -27,7 +29,7 @@ _SPECIFICATION = set(Specification.model_fields)
     "",
     status_code=201,
     summary="Create an agent",
-    responses=declared(409, 413, 422, 503),
+    responses=created(409, 413, 422, 503, example=examples.NEW_AGENT_VIEW),
 )
 async def create_agent(
     request: Request,
@@ -53,7 +55,7 @@ async def create_agent(
         return await show(host, read_agent_id(made))
 
     view = await once(request, host, caller, idempotency_key, act, again)
-    response.headers["Location"] = f"/v1/agents/{view.id}"
+    response.headers["Location"] = location(request, f"/v1/agents/{view.id}")
     return view
 
 
@@ -61,8 +63,8 @@ async def create_agent(
 async def list_agents(
     host: TheHost,
     _: Annotated[Caller, guard(READ)],
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    cursor: Annotated[str | None, Query(max_length=100)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> schemas.AgentPage:
     """Agents in the order they were created."""
     after = 0 if cursor is None else checks.cursor(cursor, 1)[0]
@@ -75,7 +77,7 @@ async def list_agents(
 
 @router.get("/{agent}", summary="Read an agent", responses=declared(404, 503))
 async def read_agent(
-    agent: str, host: TheHost, _: Annotated[Caller, guard(READ)]
+    agent: AgentId, host: TheHost, _: Annotated[Caller, guard(READ)]
 ) -> schemas.AgentView:
     """An agent: its specification and where it stands."""
     return await show(host, read_agent_id(agent))
@@ -83,7 +85,7 @@ async def read_agent(
 
 @router.patch("/{agent}", summary="Change an agent", responses=declared(404, 413, 422, 503))
 async def change_agent(
-    agent: str,
+    agent: AgentId,
     body: schemas.AgentChanges,
     host: TheHost,
     _: Annotated[Caller, guard(OPERATE)],
@@ -100,7 +102,7 @@ async def change_agent(
 
 
 @router.delete("/{agent}", status_code=204, summary="Delete an agent", responses=declared(404, 503))
-async def delete_agent(agent: str, host: TheHost, _: Annotated[Caller, guard(OPERATE)]) -> None:
+async def delete_agent(agent: AgentId, host: TheHost, _: Annotated[Caller, guard(OPERATE)]) -> None:
     """Delete an agent with all its episodes."""
     await host.roster.delete(await host.loaded.agent(read_agent_id(agent)))
 

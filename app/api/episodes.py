@@ -6,9 +6,11 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.api import checks, schemas, views
+from app.api import checks, examples, schemas, views
+from app.api.created import created, location
 from app.api.guard import ACT, READ_EPISODES, TheHost, guard
 from app.api.once import IdempotencyKey, once
+from app.api.parameters import AgentId, Cursor, EpisodeId, Limit
 from app.api.problems import declared
 from app.errors import InvalidValue, NotFound
 from app.hosting.answers import Remember
@@ -25,12 +27,12 @@ router = APIRouter(prefix="/v1", tags=["episodes"])
     "/agents/{agent}/episodes",
     status_code=201,
     summary="Start an episode",
-    responses=declared(404, 409, 413, 422, 503),
+    responses=created(404, 409, 413, 422, 503, example=examples.STARTED_EPISODE),
 )
 async def start_episode(
     request: Request,
     response: Response,
-    agent: str,
+    agent: AgentId,
     host: TheHost,
     caller: Annotated[Caller, guard(ACT)],
     body: schemas.NewEpisode | None = None,
@@ -51,7 +53,7 @@ async def start_episode(
         return await summary(host, await host.loaded.episode(*read_episode_id(made)))
 
     view = await once(request, host, caller, idempotency_key, act, again)
-    response.headers["Location"] = f"/v1/episodes/{view.id}"
+    response.headers["Location"] = location(request, f"/v1/episodes/{view.id}")
     return view
 
 
@@ -61,8 +63,8 @@ async def start_episode(
     responses=declared(404, 409, 413, 422, 503),
     response_model_exclude_unset=True,
 )
-async def step(
-    request: Request, episode: str, body: schemas.Step, _: Annotated[Caller, guard(ACT)]
+async def take_step(
+    request: Request, episode: EpisodeId, body: schemas.Step, _: Annotated[Caller, guard(ACT)]
 ) -> schemas.ExplainedStepAnswer:
     """The next step. It is stored before it is answered: it survives a crash at any later moment.
 
@@ -86,7 +88,7 @@ async def step(
     responses=declared(404, 409, 413, 422, 503),
 )
 async def finish_episode(
-    episode: str,
+    episode: EpisodeId,
     host: TheHost,
     _: Annotated[Caller, guard(ACT)],
     body: schemas.Finish | None = None,
@@ -102,7 +104,7 @@ async def finish_episode(
     responses=declared(404, 409, 503),
 )
 async def abandon_episode(
-    episode: str, host: TheHost, _: Annotated[Caller, guard(ACT)]
+    episode: EpisodeId, host: TheHost, _: Annotated[Caller, guard(ACT)]
 ) -> schemas.EpisodeSummary:
     """No label will come; its transitions still count."""
     return await summary(host, await host.play.abandon(episode))
@@ -110,7 +112,7 @@ async def abandon_episode(
 
 @router.get("/episodes/{episode}", summary="Read an episode", responses=declared(404, 503))
 async def read_episode(
-    episode: str, host: TheHost, _: Annotated[Caller, guard(READ_EPISODES)]
+    episode: EpisodeId, host: TheHost, _: Annotated[Caller, guard(READ_EPISODES)]
 ) -> schemas.EpisodeView:
     """Its steps and labels, and which step made the model expect what."""
     agent, number = read_episode_id(episode)
@@ -131,7 +133,9 @@ async def list_episodes(
     _: Annotated[Caller, guard(READ_EPISODES)],
     agent: Annotated[str | None, Query(description="of one agent")] = None,
     status: Annotated[schemas.Status | None, Query(description="with one status")] = None,
-    external_id: Annotated[str | None, Query(max_length=200)] = None,
+    external_id: Annotated[
+        str | None, Query(max_length=200, description="with this name of yours")
+    ] = None,
     order: Annotated[
         Literal["informative", "oldest", "newest"],
         Query(
@@ -139,8 +143,8 @@ async def list_episodes(
             "that wait for a label"
         ),
     ] = "oldest",
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    cursor: Annotated[str | None, Query(max_length=100)] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
 ) -> schemas.EpisodePage:
     """Episodes in one of three orders."""
     number = None if agent is None else (await host.loaded.agent(read_agent_id(agent))).number

@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from app.api import checks, schemas
 from app.api.guard import ACT, OPERATE, TheHost, guard
 from app.api.once import IdempotencyKey, once
+from app.api.parameters import AgentId
 from app.api.problems import declared, problem_of, request_id_of
 from app.errors import InvalidValue, PlauditError
 from app.hosting.agent import HostedAgent
@@ -24,6 +25,12 @@ from app.hosting.logbook import LoggedEpisode
 router = APIRouter(prefix="/v1", tags=["fleets"])
 
 LINES = "application/x-ndjson"
+_LINE = {
+    "schema": {"type": "string"},
+    "example": '{"episode": "eps_0123456789_0", "number": 0, "states": [0, 4, 8], '
+    '"actions": [1, 1], "terminated": true, "label": 0, "status": "labelled", '
+    '"mode": "learn", "policy_version": 0, "external_id": null, "metadata": {}}\n',
+}
 
 
 @router.post(
@@ -64,7 +71,7 @@ def _entry(episode: str, outcome: Any, request_id: str | None) -> schemas.ManySt
 )
 async def import_trajectories(
     request: Request,
-    agent: str,
+    agent: AgentId,
     body: schemas.Trajectories,
     host: TheHost,
     caller: Annotated[Caller, guard(OPERATE)],
@@ -117,12 +124,12 @@ def _taken(agent: HostedAgent, numbers: range) -> schemas.TrajectoriesAnswer:
     summary="Every episode, one a line",
     response_class=StreamingResponse,
     responses={
-        200: {"description": "JSON lines", "content": {LINES: {"schema": {"type": "string"}}}},
+        200: {"description": "JSON lines", "content": {LINES: _LINE}},
         **declared(404, 503),
     },
 )
 async def export_episodes(
-    agent: str, host: TheHost, _: Annotated[Caller, guard(OPERATE)]
+    agent: AgentId, host: TheHost, _: Annotated[Caller, guard(OPERATE)]
 ) -> StreamingResponse:
     """JSON lines of every episode that is over, oldest first; `trajectories` takes them back."""
     hosted = await host.loaded.agent(read_agent_id(agent))

@@ -5,13 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
-from fastapi.security import HTTPBearer
 
 from app.hosting.host import Host
 from app.hosting.keys import Caller, Role, check
-
-# Only declared, for OpenAPI and the "Authorize" button: the check itself is below.
-BEARER = HTTPBearer(auto_error=False, description="A key: `Authorization: Bearer …`")
 
 READ = frozenset({Role.viewer})
 READ_EPISODES = frozenset({Role.viewer, Role.labeller})

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from app.api.guard import READ, TheHost, guard
+from app.api.parameters import AgentId
 from app.api.problems import declared
 from app.api.schemas import CurveView, ModelView, PolicyView
 from app.api.views import moment
@@ -27,6 +28,12 @@ router = APIRouter(prefix="/v1/agents/{agent}", tags=["insight"])
 
 _HEARTBEAT_SECONDS = 15.0
 _PAGE = 500
+_TAGGED = {"ETag": {"description": "names this policy", "schema": {"type": "string"}}}
+_EVENT = {
+    "schema": {"type": "string"},
+    "example": 'id: 12\nevent: label.given\ndata: {"agent": "agt_0123456789", "number": 12, '
+    '"episode": "eps_0123456789_3", "label": 1, "at": "2026-01-02T03:04:05.678000Z"}\n\n',
+}
 _NAMES = {
     "finished": "episode.finished",
     "reported": "episode.reported",
@@ -44,7 +51,7 @@ _NAMES = {
     response_model=ModelView,
     responses=declared(404, 503),
 )
-async def read_model(agent: str, host: TheHost, _: Annotated[Caller, guard(READ)]) -> Response:
+async def read_model(agent: AgentId, host: TheHost, _: Annotated[Caller, guard(READ)]) -> Response:
     """The learned weights, visit counts, transition estimate and bonuses."""
     hosted = await host.loaded.agent(read_agent_id(agent))
     insight = await host.loaded.insight(hosted)
@@ -55,17 +62,25 @@ async def read_model(agent: str, host: TheHost, _: Annotated[Caller, guard(READ)
     "/policy",
     summary="The policy in force, to run by yourself",
     response_model=PolicyView,
-    responses={304: {"description": "It has not changed"}, **declared(404, 422, 503)},
+    responses={
+        200: {"headers": _TAGGED},
+        304: {"description": "It has not changed", "headers": _TAGGED},
+        **declared(404, 422, 503),
+    },
 )
 async def read_policy(
-    agent: str,
+    agent: AgentId,
     host: TheHost,
     _: Annotated[Caller, guard(READ)],
-    mode: Annotated[Literal["learn", "exploit"], Query()] = "learn",
+    mode: Annotated[
+        Literal["learn", "exploit"], Query(description="`exploit` is the policy with no bonuses")
+    ] = "learn",
     episode: Annotated[
         str | None, Query(description="the policy that this running episode is pinned to")
     ] = None,
-    if_none_match: Annotated[str | None, Header()] = None,
+    if_none_match: Annotated[
+        str | None, Header(description="an `ETag` that was read before; 304 if it is still that")
+    ] = None,
 ) -> Response:
     """A documented form that needs nothing of ours; numbers that acting draws are addressed."""
     hosted = await host.loaded.agent(read_agent_id(agent))
@@ -85,7 +100,7 @@ async def read_policy(
 
 
 @router.get("/learning-curve", summary="How it has been doing", responses=declared(404, 503))
-async def read_curve(agent: str, host: TheHost, _: Annotated[Caller, guard(READ)]) -> CurveView:
+async def read_curve(agent: AgentId, host: TheHost, _: Annotated[Caller, guard(READ)]) -> CurveView:
     """What the dashboard draws: observed success with its interval, and every policy's promise."""
     hosted = await host.loaded.agent(read_agent_id(agent))
     labels = await host.database.read(reading.labels_by_episode, hosted.number)
@@ -111,14 +126,14 @@ def _version(row: Any) -> dict[str, Any]:
     responses={
         200: {
             "description": "server-sent events",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+            "content": {"text/event-stream": _EVENT},
         },
         **declared(404, 422, 503),
     },
 )
 async def stream_events(
     request: Request,
-    agent: str,
+    agent: AgentId,
     host: TheHost,
     _: Annotated[Caller, guard(READ)],
     last_event_id: Annotated[str | None, Header(description="read on after this one")] = None,

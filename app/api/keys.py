@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from app.api import schemas, views
 from app.api.guard import ADMINISTER, TheHost, guard
 from app.api.once import IdempotencyKey, once
+from app.api.parameters import KeyId
 from app.api.problems import declared
 from app.errors import NotFound
 from app.hosting.answers import Remember
@@ -53,7 +54,9 @@ async def list_keys(host: TheHost, _: Annotated[Caller, guard(ADMINISTER)]) -> s
 
 
 @router.delete("/{key}", status_code=204, summary="Revoke a key", responses=declared(404, 503))
-async def revoke_key(key: str, host: TheHost, caller: Annotated[Caller, guard(ADMINISTER)]) -> None:
+async def revoke_key(
+    key: KeyId, host: TheHost, caller: Annotated[Caller, guard(ADMINISTER)]
+) -> None:
     """It opens nothing any more."""
     await host.keys.revoke(key)
     log.info("key revoked", extra={"key": key, "by": caller.key})

@@ -8,6 +8,7 @@ from fastapi import APIRouter
 
 from app.api import schemas
 from app.api.guard import JUDGE, TheHost, guard
+from app.api.parameters import EpisodeId
 from app.api.problems import declared
 from app.hosting.episode import HostedEpisode
 from app.hosting.judgement import Verdict
@@ -20,7 +21,7 @@ _PROBLEMS = declared(404, 409, 413, 422, 503)
 
 @router.post("", summary="Label an episode", responses=_PROBLEMS)
 async def give_label(
-    episode: str,
+    episode: EpisodeId,
     body: schemas.Verdict,
     host: TheHost,
     caller: Annotated[Caller, guard(JUDGE)],
@@ -31,7 +32,7 @@ async def give_label(
 
 @router.put("", summary="Replace a label", responses=_PROBLEMS)
 async def replace_label(
-    episode: str,
+    episode: EpisodeId,
     body: schemas.Verdict,
     host: TheHost,
     caller: Annotated[Caller, guard(JUDGE)],
@@ -42,7 +43,7 @@ async def replace_label(
 
 @router.delete("", summary="Withdraw a label", responses=declared(404, 409, 503))
 async def withdraw_label(
-    episode: str, host: TheHost, caller: Annotated[Caller, guard(JUDGE)]
+    episode: EpisodeId, host: TheHost, caller: Annotated[Caller, guard(JUDGE)]
 ) -> schemas.VerdictAnswer:
     """The model is then what it would have been without it."""
     return _answer(await host.judgement.withdraw(episode, _name(caller)))

@@ -21,7 +21,7 @@ router = APIRouter(tags=["operations"])
 VERSION = version("plaudit")
 
 
-@router.get("/healthz", summary="Alive?")
+@router.get("/healthz", summary="Alive?", responses=declared(guarded=False))
 async def healthz() -> Health:
     """Whether the process answers at all."""
     return Health(status="ok", version=VERSION)
@@ -31,7 +31,10 @@ async def healthz() -> Health:
     "/readyz",
     summary="Ready?",
     response_model=Health,
-    responses={503: {"model": Health, "description": "Not yet, or not now"}},
+    responses={
+        503: {"model": Health, "description": "Not yet, or not now"},
+        **declared(guarded=False),
+    },
 )
 async def readyz(host: TheHost) -> Response:
     """Whether the database answers and a learning process has come up."""
@@ -48,7 +51,13 @@ async def readyz(host: TheHost) -> Response:
     "/metrics",
     summary="Numbers for Prometheus",
     response_class=PlainTextResponse,
-    responses=declared(),
+    responses={
+        200: {
+            "description": "Prometheus' text form",
+            "content": {"text/plain": {"example": "plaudit_steps_total 1234.0\n"}},
+        },
+        **declared(),
+    },
 )
 async def metrics(host: TheHost, _: Annotated[Caller, guard(READ)]) -> Response:
     """In Prometheus' text form."""

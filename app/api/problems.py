@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from app.agents.spec import expectation, place_of
 from app.errors import (
@@ -54,6 +55,9 @@ _TITLES = {
 }
 
 
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
 class FieldError(BaseModel):
     """One thing that is wrong with a request."""
 
@@ -61,19 +65,32 @@ class FieldError(BaseModel):
         default=None, description="JSON pointer into the body", examples=["/states/n"]
     )
     parameter: str | None = Field(default=None, description="or the parameter it came in")
-    detail: str = Field(examples=["expected greater than or equal to 1"])
+    detail: str = Field(
+        examples=["expected greater than or equal to 1"], description="what was expected"
+    )
 
 
 class Problem(BaseModel):
     """What went wrong, for programs and for people (RFC 9457)."""
 
-    type: str = Field(examples=["urn:plaudit:problem:invalid_value"])
-    title: str = Field(examples=["A value cannot be used"])
-    status: int = Field(examples=[422])
-    detail: str = Field(examples=["horizon: expected greater than or equal to 1"])
+    type: str = Field(
+        examples=["urn:plaudit:problem:invalid_value"], description="what kind of problem, as a URI"
+    )
+    title: str = Field(
+        examples=["A value cannot be used"], description="the same for every problem of its kind"
+    )
+    status: int = Field(examples=[422], description="the HTTP status")
+    detail: str = Field(
+        examples=["horizon: expected greater than or equal to 1"],
+        description="what is wrong with this request",
+    )
     code: str = Field(description="for programs; it does not change", examples=["invalid_value"])
-    request_id: str | None = Field(default=None, examples=["0f8b6d1c2a3e4f50"])
-    errors: list[FieldError] = Field(default=[])
+    request_id: str | None = Field(
+        default=None,
+        examples=["0f8b6d1c2a3e4f50"],
+        description="as in `X-Request-ID` and in the log",
+    )
+    errors: list[FieldError] = Field(default=[], description="what is wrong with each field")
 
 
 def problem(
@@ -169,7 +186,10 @@ def install(app: FastAPI) -> None:
     async def http(request: Request, error: HTTPException) -> Response:
         code, title = _TITLES.get(error.status_code, ("http_error", "The request was refused"))
         answer = problem(error.status_code, code, title, str(error.detail), request_id_of(request))
-        return respond(answer, dict(error.headers or {}))
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = _allowed(app, request)
+        return respond(answer, headers)
 
     async def unexpected(request: Request, error: Exception) -> Response:
         log.exception("request failed unexpectedly", exc_info=error)
@@ -186,25 +206,74 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(error_type, handler)
 
 
+def _allowed(app: FastAPI, request: Request) -> str:
+    """Every method that a path takes: its routes have one each, and only one of them answered."""
+    taken = [
+        method
+        for method in _METHODS
+        if any(r.matches({**request.scope, "method": method})[0] is Match.FULL for r in app.routes)
+    ]
+    return ", ".join(taken)
+
+
 def request_id_of(request: Request) -> str | None:
     """The id that this request goes by."""
     found: str | None = request.scope.get("request_id")
     return found
 
 
-def declared(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The problems that a route may answer with, for OpenAPI."""
-    words = {
-        401: "No key, or one that nobody knows",
-        403: "The key's role does not allow this",
-        404: "There is no such thing",
-        409: "It does not fit the present state",
-        413: "The body is too large",
-        422: "A value cannot be used",
-        503: "Try again in a moment",
-    }
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+def declared(*statuses: int, guarded: bool = True) -> dict[int | str, dict[str, Any]]:
+    """The problems that a route may answer with, for OpenAPI; without a key too if not guarded."""
     return {
-        status: {"description": words[status], "content": content}
-        for status in sorted({401, 403, *statuses})
+        status: _declaration(status)
+        for status in sorted({403, *((401,) if guarded else ()), *statuses})
     }
+
+
+_EXAMPLES = {
+    400: (*_TITLES[400], "There was an error parsing the body"),
+    401: (*_STATUS[Unauthenticated][1:], "this server needs a key: Authorization: Bearer …"),
+    403: (
+        *_STATUS[Forbidden][1:],
+        "a key with the role viewer may not do this; it takes operator",
+    ),
+    404: (*_STATUS[NotFound][1:], "there is no agent 'agt_0123456789'"),
+    409: ("episode_over", _STATUS[Conflict][2], "the episode is over: it is awaiting_label"),
+    413: (*_TITLES[413], "a body may have 8000000 bytes (PLAUDIT_BODY_BYTES)"),
+    422: (*_STATUS[InvalidValue][1:], "horizon: expected greater than or equal to 1"),
+    503: (*_STATUS[StorageUnavailable][1:], "the database cannot be written"),
+}
+_MEANINGS = {
+    400: "The body cannot be read",
+    401: "No key, or one that nobody knows",
+    403: "The key's role does not allow this, or this host name is not served",
+    404: "There is no such thing",
+    409: "It does not fit the present state",
+    413: "The body is too large",
+    422: "A value cannot be used",
+    503: "Try again in a moment",
+}
+
+
+def _declaration(status: int) -> dict[str, Any]:
+    code, title, detail = _EXAMPLES[status]
+    errors = []
+    if status == 422:
+        errors = [FieldError(pointer="/horizon", detail="expected greater than or equal to 1")]
+    shown = problem(status, code, title, detail, "0f8b6d1c2a3e4f50", errors)
+    content = {
+        "schema": {"$ref": "#/components/schemas/Problem"},
+        "example": shown.model_dump(exclude_none=True),
+    }
+    headers = {
+        name: {"description": _PURPOSES[name], "schema": {"type": "string"}}
+        for name in _HEADERS.get(status, {})
+    }
+    more = {"headers": headers} if headers else {}
+    return {"description": _MEANINGS[status], "content": {MEDIA_TYPE: content}, **more}
+
+
+_PURPOSES = {
+    "WWW-Authenticate": "how to authenticate: Bearer",
+    "Retry-After": "seconds to wait before trying again",
+}

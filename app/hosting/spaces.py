@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictStr, model_validator
+from pydantic import Field, StrictFloat, StrictStr, model_validator
 
 from app.agents.spec import Strict
 from app.errors import InvalidValue
@@ -20,7 +20,7 @@ Name = Annotated[StrictStr, Field(max_length=200)]
 class Discrete(Strict):
     """The whole numbers 0 .. n-1."""
 
-    kind: Literal["discrete"] = "discrete"
+    kind: Literal["discrete"] = Field(default="discrete", description="this space")
     n: int = Field(ge=1, le=2**31 - 1, strict=True, description="how many", examples=[16])
 
     @property
@@ -42,8 +42,10 @@ class Discrete(Strict):
 class Labels(Strict):
     """Names, such as rooms or commands."""
 
-    kind: Literal["labels"] = "labels"
-    values: tuple[Name, ...] = Field(min_length=1, examples=[["kitchen", "hall"]])
+    kind: Literal["labels"] = Field(default="labels", description="this space")
+    values: tuple[Name, ...] = Field(
+        min_length=1, description="the names, all different", examples=[["kitchen", "hall"]]
+    )
 
     @model_validator(mode="after")
     def _all_different(self) -> Labels:
@@ -76,9 +78,19 @@ class Labels(Strict):
 class Box(Strict):
     """Numbers within bounds, cut into bins; what lies outside counts to the bin at the edge."""
 
-    kind: Literal["box"] = "box"
-    low: tuple[float, ...] = Field(min_length=1, max_length=1000, examples=[[-1.0, 0.0]])
-    high: tuple[float, ...] = Field(min_length=1, max_length=1000, examples=[[1.0, 5.0]])
+    kind: Literal["box"] = Field(default="box", description="this space")
+    low: tuple[StrictFloat, ...] = Field(
+        min_length=1,
+        max_length=1000,
+        description="the lowest of each dimension",
+        examples=[[-1.0, 0.0]],
+    )
+    high: tuple[StrictFloat, ...] = Field(
+        min_length=1,
+        max_length=1000,
+        description="the highest of each dimension",
+        examples=[[1.0, 5.0]],
+    )
     bins: tuple[Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)], ...] | None = Field(
         default=None, description="per dimension; only `reinforce` does without", examples=[[8, 10]]
     )

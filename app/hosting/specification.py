@@ -23,12 +23,13 @@ _DURATION = re.compile(
     re.ASCII,
 )
 _SECONDS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
+DEFAULT_KIND = "thompson"
 LONGEST_TIMEOUT = 10 * 365 * 86400.0
 
 
 def _with_kind(value: Any) -> Any:
     """The default kind where a client only gave options."""
-    return {"kind": "thompson", **value} if isinstance(value, dict) else value
+    return {"kind": DEFAULT_KIND, **value} if isinstance(value, dict) else value
 
 
 _options: Any = reduce(or_, [kind.options_type for kind in AGENT_KINDS.values()])
@@ -38,23 +39,31 @@ Algorithm = Annotated[_options, Field(discriminator="kind"), BeforeValidator(_wi
 class Distribution(Strict):
     """First states with their probabilities."""
 
-    states: tuple[StrictInt | StrictStr, ...] = Field(min_length=1, examples=[[0, 4]])
-    probabilities: tuple[float, ...] = Field(min_length=1, examples=[[0.25, 0.75]])
+    states: tuple[StrictInt | StrictStr, ...] = Field(
+        min_length=1, description="as they are sent in steps", examples=[[0, 4]]
+    )
+    probabilities: tuple[StrictFloat, ...] = Field(
+        min_length=1, description="one for each, one in all", examples=[[0.25, 0.75]]
+    )
 
 
 class GridDisplay(Strict):
     """States drawn as squares, numbered row by row."""
 
-    kind: Literal["grid"] = "grid"
-    rows: int = Field(ge=1, le=1000, strict=True, examples=[4])
-    cols: int = Field(ge=1, le=1000, strict=True, examples=[4])
+    kind: Literal["grid"] = Field(default="grid", description="this drawing")
+    rows: int = Field(ge=1, le=1000, strict=True, description="how many rows", examples=[4])
+    cols: int = Field(ge=1, le=1000, strict=True, description="how many columns", examples=[4])
 
 
 class NamesDisplay(Strict):
     """States shown by name."""
 
-    kind: Literal["names"] = "names"
-    values: tuple[Name, ...] = Field(min_length=1, examples=[["start", "ice", "hole", "goal"]])
+    kind: Literal["names"] = Field(default="names", description="this drawing")
+    values: tuple[Name, ...] = Field(
+        min_length=1,
+        description="one name for each state, in their order",
+        examples=[["start", "ice", "hole", "goal"]],
+    )
 
 
 Display = Annotated[GridDisplay | NamesDisplay, Field(discriminator="kind")]
@@ -72,8 +81,8 @@ class Limits(Strict):
 class Specification(Strict):
     """Everything that fixes how an agent learns and acts."""
 
-    states: StateSpace
-    actions: ActionSpace
+    states: StateSpace = Field(description="what the agent is told at every step")
+    actions: ActionSpace = Field(description="what it can answer")
     horizon: int = Field(
         ge=1, le=2**31 - 1, strict=True, description="steps of an episode", examples=[100]
     )
@@ -83,7 +92,7 @@ class Specification(Strict):
         "one-hot over step, state and action for the paper's kinds",
     )
     algorithm: Algorithm = Field(
-        default_factory=AGENT_KINDS["thompson"].options_type,
+        default_factory=AGENT_KINDS[DEFAULT_KIND].options_type,
         description="the agent kind and its options",
     )
     seed: int = Field(
