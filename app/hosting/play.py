@@ -345,7 +345,7 @@ class Play:
         self, episode: HostedEpisode, final: tuple[int, Any] | None, ended: bool
     ) -> tuple[Event, list[Write]]:
         """What the last step before the horizon led to."""
-        if final is None:
+        if final is None or episode.status == "abandoned":
             raise Conflict("episode_over", f"the episode is over: it is {episode.status}")
         if episode.final_known or episode.length < episode.agent.horizon:
             raise Conflict("already_finished", "where the episode ended is known already")
