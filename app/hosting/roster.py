@@ -37,6 +37,7 @@ class Roster:
         self._broadcast = broadcast
         self._limits = limits
         self._position = 0
+        self._describing = asyncio.Lock()
 
     async def start(self) -> None:
         """Go on where the last run stopped: learn what is new, and finish deleting."""
@@ -79,15 +80,16 @@ class Roster:
 
     async def describe(self, agent: HostedAgent, changes: dict[str, Any]) -> None:
         """Change what does not touch learning: name, metadata, display, paused."""
-        row = await self._database.read(reading.agent_row, agent.number)
-        if row is None:
-            raise NotFound("agent", agent.id)
-        fields = ("name", "metadata", "display", "paused")
-        values = {f"new_{field}": changes.get(field, getattr(row, field)) for field in fields}
-        await self._database.write(
-            [Write(writes.DESCRIBE_AGENT, {"the_agent": agent.number, **values})]
-        )
-        agent.paused = values["new_paused"]
+        async with self._describing:  # two changes at once: neither undoes the other
+            row = await self._database.read(reading.agent_row, agent.number)
+            if row is None:
+                raise NotFound("agent", agent.id)
+            fields = ("name", "metadata", "display", "paused")
+            values = {f"new_{field}": changes.get(field, getattr(row, field)) for field in fields}
+            await self._database.write(
+                [Write(writes.DESCRIBE_AGENT, {"the_agent": agent.number, **values})]
+            )
+            agent.paused = values["new_paused"]
 
     async def delete(self, agent: HostedAgent) -> None:
         """Delete an agent: gone at once for everybody, its rows soon after."""
