@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 
 import uvicorn
@@ -37,6 +38,9 @@ def serve(settings: Settings) -> None:
         lifespan="on",
     )
     server = _Server(config, app, settings)
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        # Uvicorn raises what ended it once more when all is done; to end well is no failure.
+        signal.signal(ending, server.handle_exit)
     server.run()
     if not server.started:
         raise SystemExit(1)
@@ -77,16 +81,25 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _greet(self) -> None:
+        """A line for the log and, where people read it, a few more."""
         listening = self.servers[0].sockets[0].getsockname()
         host = f"[{listening[0]}]" if ":" in listening[0] else listening[0]
         url = f"http://{host}:{listening[1]}{self._settings.root_path}"
-        keys = self._app.state.host.keys
+        keys, data = self._app.state.host.keys, self._settings.database_url
+        fields = {"url": url, "database": data, "keys": "on" if keys.are_on else "off"}
+        log.info("serving", extra={**fields, "version": self._app.version})
+        if self._settings.log_format == "json":
+            return
         console = Console(highlight=False, soft_wrap=True)
         console.print(f"[bold]Plaudit[/bold] listens on [bold]{url}[/bold]")
         console.print(f"  try it       {url}/docs")
-        console.print(f"  data         {self._settings.database_url}")
-        if keys.are_on:
-            console.print("  keys         on: Authorization: Bearer …")
-        else:
-            console.print("  keys         off: only this machine can reach it")
+        console.print(f"  data         {data}")
+        console.print(f"  keys         {self._say_keys(keys.are_on)}")
         console.print("  stop         Ctrl-C")
+
+    def _say_keys(self, are_on: bool) -> str:
+        if are_on:
+            return "on: Authorization: Bearer …"
+        if self._settings.is_loopback:
+            return "off: only this machine can reach it"
+        return "off: everybody who can reach it may do everything"
