@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -94,8 +95,8 @@ class HostedAgent:
             return self.plans[EXPLOIT]
         if episode in self.plans:
             return self.plans[episode]
-        learning = [plan for number, plan in self.plans.items() if number != EXPLOIT]
-        return learning[episode % len(learning)]
+        learning = sorted(number for number in self.plans if number != EXPLOIT)
+        return self.plans[learning[episode % len(learning)]]
 
     def newest_plan(self) -> HostedPlan | None:
         """The plan in force that the view of the agent shows."""
@@ -137,6 +138,12 @@ class HostedAgent:
                 "new_last_lesson": self.last_lesson,
             },
         )
+
+    def undo(self, stored: Iterable[Write]) -> None:
+        """What writes that failed had counted here; a number that was given stays given."""
+        for _, counted in stored:
+            if counted.get("the_agent") == self.number:
+                self.running -= counted.get("more_running", 0)
 
     def wake(self) -> None:
         """Tell everybody who waits that learning has come to a pause."""

@@ -33,12 +33,13 @@ class LearningJob:
     """Learn all that is new, and plan for the episodes ``first`` .. ``first + count - 1``.
 
     With ``more`` it plans even if nothing new asks for it: episodes run side by side, and each
-    should have a plan of its own.
+    should have a plan of its own. ``version`` is that of the policy in force, -1 before the first.
     """
 
     agent: int
     first: int
     count: int
+    version: int
     more: bool = False
 
 
@@ -99,6 +100,16 @@ class _Warm:
         new = max(self.labels, self.ends)
         return self.version < 0 or self.corrections > 0 or new >= self.agent.patience()
 
+    def follows(self, version: int) -> bool:
+        """Take ``version`` for the last plan; false where that cannot be made out from here.
+
+        Another process may have planned since, or the last plan from here was never stored.
+        """
+        if self.version < version and version >= self.event:
+            self.version = version
+            self.labels = self.ends = self.corrections = 0
+        return self.version == version
+
 
 class Learner:
     """The agents of one learning process."""
@@ -119,7 +130,7 @@ class Learner:
     def _learn(self, job: LearningJob) -> Lesson:
         clock = _Clock()
         with self._engine.connect() as connection:
-            warm = self._up_to_date(connection, job.agent)
+            warm = self._up_to_date(connection, job.agent, job.version)
             pending = [unpack_policy(one) for one in lessons.read_pending(connection, job.agent)]
         clock.lap("read")
         if not (warm.is_due() or job.more):
@@ -160,10 +171,10 @@ class Learner:
         scores = dict(zip(known, agent.information(known).tolist(), strict=True))
         return [scores.get(number, 0.0) for number in job.episodes]
 
-    def _up_to_date(self, connection: Connection, number: int) -> _Warm:
-        """The agent with all its events learned."""
+    def _up_to_date(self, connection: Connection, number: int, version: int | None = None) -> _Warm:
+        """The agent with all its events learned, and the ``version`` in force as its last plan."""
         warm = self._warm.get(number)
-        if warm is None:
+        if warm is None or not (version is None or warm.follows(version)):
             warm = self._load(connection, number)
             self._warm[number] = warm
         self._warm.move_to_end(number)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 
-from app.errors import NotFound, PlauditError
-from app.hosting.agent import HostedAgent, HostedPlan
+from app.errors import NotFound, PlauditError, StorageUnavailable
+from app.hosting.agent import Event, HostedAgent, HostedPlan
 from app.hosting.broadcast import Broadcast
 from app.hosting.database import Database, now_milliseconds
 from app.hosting.learner import EXPLOIT, LearningJob, Lesson, PlannedPolicy
@@ -19,6 +20,8 @@ from app.storage import writes
 from app.storage.writer import Write
 
 log = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 1.0
 
 
 class Learning:
@@ -74,15 +77,21 @@ class Learning:
         try:
             await self._rounds(agent, more)
         except Exception as error:  # a failure of one agent is that agent's alone
+            self._leave(agent)  # a label that comes from now on tries again
             await self._fail(agent, error)
         finally:
-            self._tasks.pop(agent.number, None)
+            self._leave(agent)
+
+    def _leave(self, agent: HostedAgent) -> None:
+        if self._tasks.get(agent.number) is asyncio.current_task():
+            del self._tasks[agent.number]
             agent.wake()
 
     async def _rounds(self, agent: HostedAgent, more: bool) -> None:
         """Jobs until there is nothing new."""
         while more or agent.behind or not agent.plans:
             asked = agent.last_lesson
+            await self._store(agent, list)  # what was asked is on disk now, or never will be
 
             def started() -> None:
                 agent.learning = "running"
@@ -90,36 +99,42 @@ class Learning:
             lesson: Lesson = await self._processes.run(self._job(agent, more), started)
             if agent.deleted:
                 return
-            await self._publish(agent, lesson)
+            await self._publish(agent, lesson, max(lesson.learned, asked))
             more = False
             agent.wake()
-            if lesson.learned < asked:  # what was acknowledged is on disk: this cannot be
-                raise PlauditError(f"learned up to {lesson.learned} of {asked} events")
             agent.learning = "queued"
         agent.learning, agent.learning_error = "idle", None
 
     def _job(self, agent: HostedAgent, more: bool) -> LearningJob:
         """Plans for the next episode and for as many as run side by side."""
         count = min(1 + max(agent.running, 0), self._most_plans)
-        return LearningJob(agent.number, agent.next_episode, count, more)
+        version = agent.version if agent.plans else -1
+        return LearningJob(agent.number, agent.next_episode, count, version, more)
 
-    async def _publish(self, agent: HostedAgent, lesson: Lesson) -> None:
-        """Store what was learned, then put it in force."""
+    async def _publish(self, agent: HostedAgent, lesson: Lesson, learned: int) -> None:
+        """Store what was learned, up to the event ``learned``, then put it in force."""
         began = time.perf_counter()
         now = now_milliseconds()
         if not lesson.plans:
-            await self._database.write([_learned(agent, lesson.learned, agent.version)])
-            agent.learned = lesson.learned
+            await self._store(agent, lambda: [_learned(agent, learned, agent.version)])
+            agent.learned = learned
             return
         plans = await asyncio.to_thread(_hosted, lesson)
         unpacked = time.perf_counter()
-        event, logged = agent.record("policy", None, lesson.version, now)
-        stored = [*_stored(agent, lesson, now), *logged]
-        await self._database.write([*stored, _learned(agent, lesson.learned, lesson.version)])
+        events: list[Event] = []
+
+        def stored() -> list[Write]:
+            event, logged = agent.record("policy", None, lesson.version, now)
+            events[:] = [event]
+            known = _stored(agent, lesson, now)
+            return [*known, *logged, _learned(agent, learned, lesson.version)]
+
+        await self._store(agent, stored)
         agent.plans = plans | (agent.plans if lesson.version == agent.version else {})
-        agent.learned, agent.version = lesson.learned, lesson.version
+        agent.learned, agent.version = learned, lesson.version
         agent.learning_error = None
-        self._broadcast.publish(event)
+        await self._drop_old_plans(agent)
+        self._broadcast.publish(events[0])
         done = time.perf_counter()
         parts = lesson.seconds | {"unpack": unpacked - began, "commit": done - unpacked}
         self._metrics.learned(parts)
@@ -132,6 +147,25 @@ class Learning:
                 "milliseconds": {name: round(1000 * value, 2) for name, value in parts.items()},
             },
         )
+
+    async def _store(self, agent: HostedAgent, made: Callable[[], list[Write]]) -> None:
+        """Store what nobody waits for: what the disk does not take now is made anew later."""
+        while True:
+            try:
+                return await self._database.write(made())
+            except StorageUnavailable as error:
+                if self._closed or agent.deleted:
+                    raise
+                log.warning("learning waits", extra={"agent": agent.id, "reason": str(error)})
+                await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _drop_old_plans(self, agent: HostedAgent) -> None:
+        """Only now: an episode that started while the new plans were stored has an old one."""
+        row = {"the_agent": agent.number, "the_version": agent.version}
+        try:
+            await self._database.write([Write(writes.DROP_OLD_PLANS, row)])
+        except PlauditError:
+            log.warning("old plans are kept for now", extra={"agent": agent.id})
 
     async def _fail(self, agent: HostedAgent, error: Exception) -> None:
         """Keep serving the last policy; the next label tries again."""
@@ -202,13 +236,11 @@ def _stored(agent: HostedAgent, lesson: Lesson, now: int) -> list[Write]:
         "insight": lesson.insight,
     }
     know = writes.KNOW_INSIGHT if lesson.snapshot is None else writes.KNOW
-    old = {"the_agent": agent.number, "the_version": lesson.version}
     return [
         *made,
         Write(writes.ADD_VERSION, version),
         Write(know, knowledge),
         Write(writes.NOTE, {"the_agent": agent.number, "new_notes": lesson.notes}),
-        Write(writes.DROP_OLD_PLANS, old),
     ]
 
 

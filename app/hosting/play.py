@@ -86,7 +86,7 @@ class Play:
         if wait:
             await self._catch_up(agent, mode)
             self._may_start(agent)
-        elif self._lacks(agent, mode):
+        elif self._lacks(agent, mode) and agent.learning != "failed":
             self._learning.request(agent, more=True)
         number = agent.next_episode
         agent.next_episode += 1
@@ -109,11 +109,7 @@ class Play:
         self._loaded.episodes[agent.number, number] = episode
         also = [] if remember is None else [remember(episode.id)]
         stored = [Write(writes.ADD_EPISODE, row), agent.count(running=1), *also]
-        try:
-            await self.write(episode, stored)
-        except PlauditError:
-            agent.running -= 1
-            raise
+        await self.write(episode, stored)
         self._metrics.episodes.inc()
         return episode
 
@@ -231,6 +227,8 @@ class Play:
             for i, episode in together.items():
                 self._loaded.forget_episode(episode)
                 results[i] = error
+            for agent in {episode.agent for episode in together.values()}:
+                agent.undo(stored)
 
     async def _step_or_error(
         self, episode_id: str, step: int | None, state: Any
@@ -381,6 +379,7 @@ class Play:
             await asyncio.shield(episode.pending)
         except PlauditError:
             self._loaded.forget_episode(episode)
+            episode.agent.undo(stored)
             raise
 
 

@@ -42,8 +42,22 @@ def last_position(connection: Connection) -> int:
 
 
 def agents_behind(connection: Connection) -> list[int]:
-    """Agents with something to learn, after a stop in the middle of it."""
-    query = select(agents.c.id).where(agents.c.learned < agents.c.last_lesson, _alive)
+    """Agents that were learning when the server stopped.
+
+    Episodes that only finished do not count: they are learned from at the next label or start, as
+    if nothing had happened.
+    """
+    asks = events.c.kind.in_(("labelled", "withdrawn")) | (episodes.c.mode == "imported")
+    asked = (
+        select(events.c.number)
+        .join(
+            episodes,
+            (episodes.c.agent == events.c.agent) & (episodes.c.number == events.c.episode),
+        )
+        .where(events.c.agent == agents.c.id, events.c.number > agents.c.learned, asks)
+        .exists()
+    )
+    query = select(agents.c.id).where(agents.c.learned < agents.c.last_lesson, asked, _alive)
     return list(connection.execute(query).scalars())
 
 
