@@ -98,15 +98,19 @@ class Host:
     async def sweep(self) -> None:
         """Whatever falls due with time, for as long as the server runs."""
         rounds = 0
+        every = min(_HOUSEKEEPING_SECONDS, self.settings.idle_seconds)
+        often = max(1, int(every / _SWEEP_SECONDS))
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
             try:
                 await self.judgement.expire()
-                if rounds % int(_HOUSEKEEPING_SECONDS / _SWEEP_SECONDS) == 0:
+                if rounds % often == 0:
                     self.loaded.drop_idle(self.settings.idle_seconds)
                     await self.answers.forget_old()
             except PlauditError as error:
                 log.warning("housekeeping failed", extra={"reason": str(error)})
+            except Exception:  # labels must fall due for as long as the server runs
+                log.exception("housekeeping failed unexpectedly")
             rounds += 1
 
 

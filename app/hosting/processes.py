@@ -6,6 +6,7 @@ import asyncio
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -91,11 +92,11 @@ class _Slot:
         self._pipe: Connection | None = None
         self.process: BaseProcess | None = None
         self.is_ready = False
-        self._stopped = False
+        self._stopped = threading.Event()
 
     def start(self) -> None:
         """Start the process and wait until it is ready."""
-        if self._stopped or (self.is_ready and self.process and self.process.is_alive()):
+        if self._stopped.is_set() or (self.is_ready and self.process and self.process.is_alive()):
             return
         self._kill()
         here, there = self._context.Pipe()
@@ -105,6 +106,9 @@ class _Slot:
         process.start()
         there.close()
         self._pipe, self.process = here, process
+        if self._stopped.is_set():  # while it started; compiling would keep the server from ending
+            self._kill()
+            raise JobFailed("the server is shutting down")
         if self._receive(START_SECONDS) != _READY:
             raise JobFailed("the learning process did not start")
         self.is_ready = True
@@ -117,7 +121,7 @@ class _Slot:
             self._pipe.send(job)
         except OSError as error:  # it died since its last job: that is not this job's fault
             self._kill()
-            if self._stopped:
+            if self._stopped.is_set():
                 raise JobFailed("the server is shutting down") from error
             self.start()
             self._pipe.send(job)
@@ -128,7 +132,7 @@ class _Slot:
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
-        self._stopped = True
+        self._stopped.set()
         if self.process is not None:
             self.process.kill()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
-from app.errors import NotFound
+from app.errors import NotFound, PlauditError
 from app.hosting.agent import HostedAgent
 from app.hosting.answers import Remember
 from app.hosting.broadcast import Broadcast
@@ -16,6 +17,8 @@ from app.hosting.loaded import Loaded
 from app.hosting.specification import Limits, Specification
 from app.storage import reading, writes
 from app.storage.writer import Write
+
+log = logging.getLogger(__name__)
 
 _EPISODES_AT_ONCE = 200  # of a deleted agent whose steps go in one transaction
 
@@ -37,6 +40,7 @@ class Roster:
         self._broadcast = broadcast
         self._limits = limits
         self._position = 0
+        self._purging: set[asyncio.Task[None]] = set()
         self._describing = asyncio.Lock()
 
     async def start(self) -> None:
@@ -98,7 +102,16 @@ class Roster:
         agent.deleted = True
         agent.wake()
         self._broadcast.end(agent.number)
-        asyncio.get_running_loop().create_task(self._purge(agent.number, agent.next_episode))
+        purging = asyncio.create_task(self._purge_soon(agent))
+        self._purging.add(purging)
+        purging.add_done_callback(self._purging.discard)
+
+    async def _purge_soon(self, agent: HostedAgent) -> None:
+        try:
+            await self._purge(agent.number, agent.next_episode)
+        except PlauditError as error:  # the next start goes on with it
+            extra = {"agent": agent.id, "reason": str(error)}
+            log.warning("a deleted agent still has rows", extra=extra)
 
     async def _purge(self, number: int, episodes: int) -> None:
         for before in range(_EPISODES_AT_ONCE, episodes, _EPISODES_AT_ONCE):
