@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 
-from app.api import checks, examples, schemas, views
+from app.api import checks, schemas, views
 from app.api.created import created, location
 from app.api.guard import OPERATE, READ, TheHost, guard
 from app.api.once import IdempotencyKey, once
@@ -29,7 +29,7 @@ _SPECIFICATION = set(Specification.model_fields)
     "",
     status_code=201,
     summary="Create an agent",
-    responses=created(409, 413, 422, 503, example=examples.NEW_AGENT_VIEW),
+    responses=created(409, 413, 422, 503),
 )
 async def create_agent(
     request: Request,

@@ -14,8 +14,7 @@ def location(request: Request, path: str) -> str:
     return f"{request.scope.get('root_path', '')}{path}"
 
 
-def created(*statuses: int, example: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
+def created(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The answers of a route that creates something, for OpenAPI."""
     where = {"description": "where it is", "schema": {"type": "string"}}
-    content = {"application/json": {"example": example}}
-    return {201: {"headers": {"Location": where}, "content": content}, **declared(*statuses)}
+    return {201: {"headers": {"Location": where}}, **declared(*statuses)}

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from app.api import examples
 from app.api.problems import Problem, declared
 from app.hosting.specification import DEFAULT_KIND
 
@@ -68,8 +69,10 @@ def describe(app: FastAPI) -> dict[str, Any]:
             schemas.pop(unused, None)
         components["securitySchemes"] = {"Bearer": _BEARER}
         _require_kinds(schemas)
+        for name, example in examples.SCHEMAS.items():
+            schemas[name]["examples"] = [example]
         for operation in _operations(document):
-            _complete(operation, schemas)
+            _complete(operation)
         app.openapi_schema = document
     return app.openapi_schema
 
@@ -99,7 +102,7 @@ def _choices(part: Any) -> Iterator[dict[str, Any]]:
             yield from _choices(inner)
 
 
-def _complete(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
+def _complete(operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     found = responses.get("422", {}).get("content", {})
     if "application/json" in found:  # FastAPI's guess, where nothing can be invalid
@@ -109,17 +112,17 @@ def _complete(operation: dict[str, Any], schemas: dict[str, Any]) -> None:
     if "401" in responses:
         operation["security"] = [{"Bearer": []}]
     operation["responses"] = dict(sorted(responses.items()))
-    bodies = [operation.get("requestBody", {}), *responses.values()]
-    for body in bodies:
-        _show_example(body.get("content", {}).get("application/json"), schemas)
+    _show_example(operation.get("requestBody", {}))
+    for response in responses.values():
+        _show_example(response, examples.ANSWERS.get(operation["operationId"]))
 
 
-def _show_example(content: dict[str, Any] | None, schemas: dict[str, Any]) -> None:
+def _show_example(body: dict[str, Any], better: dict[str, Any] | None = None) -> None:
     """Put the example of a body's schema beside it, where every tool finds it."""
+    content = body.get("content", {}).get("application/json")
     if content is None:
         return
     choices = [content["schema"], *content["schema"].get("anyOf", [])]
     names = [choice["$ref"].rpartition("/")[2] for choice in choices if "$ref" in choice]
-    examples = [example for name in names for example in schemas[name].get("examples", [])]
-    if examples:
-        content.setdefault("example", examples[0])
+    if names:
+        content["example"] = better or examples.SCHEMAS[names[0]]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.api import checks, examples, schemas, views
+from app.api import checks, schemas, views
 from app.api.created import created, location
 from app.api.guard import ACT, READ_EPISODES, TheHost, guard
 from app.api.once import IdempotencyKey, once
@@ -27,7 +27,7 @@ router = APIRouter(prefix="/v1", tags=["episodes"])
     "/agents/{agent}/episodes",
     status_code=201,
     summary="Start an episode",
-    responses=created(404, 409, 413, 422, 503, example=examples.STARTED_EPISODE),
+    responses=created(404, 409, 413, 422, 503),
 )
 async def start_episode(
     request: Request,

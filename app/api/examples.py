@@ -189,6 +189,35 @@ CURVE: dict[str, Any] = {
 }
 
 
-def shown(example: dict[str, Any]) -> dict[str, Any]:
-    """What a model's configuration takes to show an example."""
-    return {"examples": [example]}
+# By the name of a schema. They are put in last: FastAPI would leave every null out.
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "NewAgent": NEW_AGENT,
+    "AgentChanges": AGENT_CHANGES,
+    "AgentView": AGENT_VIEW,
+    "AgentPage": AGENT_PAGE,
+    "NewEpisode": NEW_EPISODE,
+    "EpisodeSummary": EPISODE_SUMMARY,
+    "EpisodeView": EPISODE_VIEW,
+    "EpisodePage": EPISODE_PAGE,
+    "Step": STEP,
+    "ExplainedStepAnswer": STEP_ANSWER,
+    "ManySteps": MANY_STEPS,
+    "ManyStepsAnswer": MANY_STEPS_ANSWER,
+    "Finish": FINISH,
+    "Verdict": VERDICT,
+    "VerdictAnswer": VERDICT_ANSWER,
+    "Trajectories": TRAJECTORIES,
+    "TrajectoriesAnswer": TRAJECTORIES_ANSWER,
+    "NewKey": NEW_KEY,
+    "CreatedKey": CREATED_KEY,
+    "KeyList": KEY_LIST,
+    "Health": HEALTH,
+    "ModelView": MODEL,
+    "PolicyView": POLICY,
+    "CurveView": CURVE,
+}
+# By operation, where its answer is not what the schema shows.
+ANSWERS: dict[str, dict[str, Any]] = {
+    "create_agent": NEW_AGENT_VIEW,
+    "start_episode": STARTED_EPISODE,
+}

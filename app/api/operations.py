@@ -22,7 +22,7 @@ VERSION = version("plaudit")
 
 
 @router.get("/healthz", summary="Alive?", responses=declared(guarded=False))
-async def healthz() -> Health:
+async def read_health() -> Health:
     """Whether the process answers at all."""
     return Health(status="ok", version=VERSION)
 
@@ -36,7 +36,7 @@ async def healthz() -> Health:
         **declared(guarded=False),
     },
 )
-async def readyz(host: TheHost) -> Response:
+async def read_readiness(host: TheHost) -> Response:
     """Whether the database answers and a learning process has come up."""
     state = "ok" if host.processes.ready else "starting"
     try:
@@ -59,6 +59,6 @@ async def readyz(host: TheHost) -> Response:
         **declared(),
     },
 )
-async def metrics(host: TheHost, _: Annotated[Caller, guard(READ)]) -> Response:
+async def read_metrics(host: TheHost, _: Annotated[Caller, guard(READ)]) -> Response:
     """In Prometheus' text form."""
     return Response(host.metrics.render(), media_type=CONTENT_TYPE_LATEST)

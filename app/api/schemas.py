@@ -17,8 +17,6 @@ from pydantic import (
 )
 
 from app.agents.spec import Strict
-from app.api import examples
-from app.api.examples import shown
 from app.api.problems import Problem
 from app.hosting.keys import Role
 from app.hosting.specification import Display, Specification
@@ -51,8 +49,6 @@ class Answer(BaseModel):
 class NewAgent(Specification):
     """An agent to create."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.NEW_AGENT))
-
     name: ShortText = Field(description="for people", examples=["lake"])
     metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
     display: Display | None = Field(default=None, description="how pages draw a state")
@@ -60,8 +56,6 @@ class NewAgent(Specification):
 
 class AgentChanges(Wire):
     """What can be changed of an agent: nothing that touches learning."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.AGENT_CHANGES))
 
     name: ShortText | None = Field(default=None, description="for people")
     metadata: Metadata | None = Field(
@@ -97,8 +91,6 @@ class PlanView(Answer):
 class AgentView(Specification):
     """An agent: its specification and where it stands."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.AGENT_VIEW))
-
     id: str = Field(examples=["agt_0123456789"], description="opaque")
     name: str = Field(description="for people")
     metadata: Metadata = Field(description="yours, as it was given")
@@ -121,16 +113,12 @@ class AgentView(Specification):
 class AgentPage(Answer):
     """Some agents, and where the next ones begin."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.AGENT_PAGE))
-
     items: list[AgentView] = Field(description="in the order they were created")
     next: str | None = Field(description="pass it as `cursor` to read on; null at the end")
 
 
 class NewEpisode(Wire):
     """An episode to start."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.NEW_EPISODE))
 
     external_id: ShortText | None = Field(default=None, description="your own name for it")
     mode: Literal["learn", "exploit"] = Field(
@@ -145,8 +133,6 @@ class NewEpisode(Wire):
 
 class EpisodeSummary(Answer):
     """An episode without its steps."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.EPISODE_SUMMARY))
 
     id: str = Field(examples=["eps_0123456789_17"], description="opaque")
     agent: str = Field(description="the id of its agent")
@@ -193,8 +179,6 @@ class LabelChange(Answer):
 class EpisodeView(EpisodeSummary):
     """An episode with all there is to know of it."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.EPISODE_VIEW))
-
     steps: list[StepView] = Field(description="in their order")
     final: State | None = Field(description="the state it ended in or led to, where reported")
     terminated: bool = Field(description="whether the environment ended it in `final`")
@@ -206,16 +190,12 @@ class EpisodeView(EpisodeSummary):
 class EpisodePage(Answer):
     """Some episodes, and where the next ones begin."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.EPISODE_PAGE))
-
     items: list[EpisodeSummary] = Field(description="in the order that was asked for")
     next: str | None = Field(description="pass it as `cursor` to read on; null at the end")
 
 
 class Step(Wire):
     """A state, to be answered with an action."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.STEP))
 
     state: State = Field(description="where the environment is now, as `states` of the agent says")
     step: Annotated[StrictInt, Field(ge=0)] | None = Field(
@@ -246,8 +226,6 @@ class StepAnswer(Answer):
 class ExplainedStepAnswer(StepAnswer):
     """The action to take, and why."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.STEP_ANSWER))
-
     explanation: ExplanationView | None = Field(
         default=None, description="where it was asked for; null where the agent has no beliefs"
     )
@@ -265,8 +243,6 @@ class EpisodeStep(Wire):
 
 class ManySteps(Wire):
     """Steps of many episodes, one call."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.MANY_STEPS))
 
     steps: list[EpisodeStep] = Field(
         min_length=1, max_length=1000, description="of any episodes of any agents"
@@ -290,15 +266,11 @@ class ManyStepsEntry(Answer):
 class ManyStepsAnswer(Answer):
     """One result for each entry, in their order."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.MANY_STEPS_ANSWER))
-
     results: list[ManyStepsEntry] = Field(description="in the order of the entries")
 
 
 class Finish(Wire):
     """The end of an episode before the horizon, or where its last step led to."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.FINISH))
 
     state: State | None = Field(default=None, description="the state it ended in")
     terminated: StrictBool | None = Field(
@@ -311,8 +283,6 @@ class Finish(Wire):
 class Verdict(Wire):
     """Good or bad."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.VERDICT))
-
     label: Label = Field(description="1 or true is good, 0 or false is bad")
     comment: Annotated[StrictStr, Field(max_length=4000)] | None = Field(
         default=None, description="why, for people"
@@ -324,8 +294,6 @@ class Verdict(Wire):
 
 class VerdictAnswer(Answer):
     """A label that is stored."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.VERDICT_ANSWER))
 
     episode: str = Field(description="its id")
     label: Literal[0, 1] | None = Field(
@@ -360,8 +328,6 @@ class LoggedTrajectory(BaseModel):
 class Trajectories(Wire):
     """Logged episodes: all are taken, or none."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.TRAJECTORIES))
-
     trajectories: list[LoggedTrajectory] = Field(
         min_length=1, max_length=100_000, description="all are taken, or none"
     )
@@ -369,8 +335,6 @@ class Trajectories(Wire):
 
 class TrajectoriesAnswer(Answer):
     """Where logged episodes went."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.TRAJECTORIES_ANSWER))
 
     agent: str = Field(description="the id of the agent")
     imported: int = Field(description="how many")
@@ -381,8 +345,6 @@ class TrajectoriesAnswer(Answer):
 
 class NewKey(Wire):
     """A key to create."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.NEW_KEY))
 
     name: ShortText = Field(description="for people: who or what it is for")
     role: Role = Field(description="what it may do")
@@ -403,23 +365,17 @@ class KeyView(Answer):
 class CreatedKey(KeyView):
     """A key with its secret, which is shown this once."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.CREATED_KEY))
-
     secret: str | None = Field(description="null where a repeated request made no new key")
 
 
 class KeyList(Answer):
     """Every key."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.KEY_LIST))
-
     items: list[KeyView] = Field(description="oldest first")
 
 
 class Health(Answer):
     """Whether the server is alive, or ready."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.HEALTH))
 
     status: Literal["ok", "starting", "unavailable"] = Field(description="`ok`, or why not")
     version: str = Field(description="of the server")
@@ -444,8 +400,6 @@ class TransitionView(Answer):
 class ModelView(Answer):
     """What an agent believes; null where its kind has no such thing."""
 
-    model_config = ConfigDict(json_schema_extra=shown(examples.MODEL))
-
     agent: str = Field(description="the id of the agent")
     policy_version: int = Field(description="the version that these belong to")
     features: str | None = Field(description="what the weights belong to")
@@ -461,8 +415,6 @@ class ModelView(Answer):
 
 class PolicyView(Answer):
     """A policy that a client can run by itself."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.POLICY))
 
     agent: str = Field(description="the id of the agent")
     policy_version: int = Field(description="its version")
@@ -502,8 +454,6 @@ class PolicyPoint(Answer):
 
 class CurveView(Answer):
     """How an agent has been doing."""
-
-    model_config = ConfigDict(json_schema_extra=shown(examples.CURVE))
 
     agent: str = Field(description="the id of the agent")
     observed: list[ObservedPoint] = Field(description="in the order of episodes")
