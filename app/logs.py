@@ -39,10 +39,18 @@ class TextLines(_Lines):
         """One line; what has lines of its own follows below."""
         fields = self.fields(record)
         below = fields.pop("traceback", None)
-        pairs = "  ".join(f"{name}={value}" for name, value in fields.items())
-        head = f"{self.time(record)} {record.levelname.lower():<7} {record.getMessage()}"
+        pairs = "  ".join(f"{name}={_on_one_line(value)}" for name, value in fields.items())
+        event = record.getMessage().replace("\n", " | ")
+        head = f"{self.time(record)} {record.levelname.lower():<7} {event}"
         line = f"{head}  {pairs}" if pairs else head
         return line if below is None else f"{line}\n{below}"
+
+
+def _on_one_line(value: object) -> str:
+    """A value as it is where that can be read, else in quotes: what clients send forges no line."""
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    is_plain = text.isprintable() and not (set(text) & set(' "='))
+    return text if is_plain or not isinstance(value, str) else json.dumps(text, ensure_ascii=True)
 
 
 class JsonLines(_Lines):
@@ -66,6 +74,7 @@ def set_up_logs(form: str, level: str) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
+    logging.captureWarnings(True)
     for noisy in ("uvicorn", "uvicorn.error", "uvicorn.access", "alembic"):
         logger = logging.getLogger(noisy)
         logger.handlers, logger.propagate = [], True

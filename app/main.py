@@ -22,7 +22,7 @@ from app.api import (
 )
 from app.api.description import ABOUT, describe, operation_name
 from app.api.gate import Gate
-from app.hosting.host import Host, open_host
+from app.hosting.host import open_host
 from app.metrics import Metrics
 from app.settings import Settings
 
@@ -38,7 +38,6 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with open_host(settings, app.state.metrics) as host:
             app.state.host = host
-            log.info("serving", extra={"database": settings.database_url, "keys": _keys(host)})
             yield
         log.info("stopped")
 
@@ -66,10 +65,6 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     return app
-
-
-def _keys(host: Host) -> str:
-    return "on" if host.keys.are_on else "off"
 
 
 def _host_rule(app: FastAPI, settings: Settings) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
@@ -19,6 +20,8 @@ from app.hosting.ids import agent_id, read_agent_id
 from app.hosting.keys import Caller
 from app.hosting.specification import Specification, read_specification
 from app.storage import reading
+
+log = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1/agents", tags=["agents"])
 
@@ -49,6 +52,8 @@ async def create_agent(
         agent = await host.roster.create(
             body.name, specification, dict(body.metadata), display, remember
         )
+        kind = specification.options.kind
+        log.info("agent created", extra={"agent": agent.id, "kind": kind, "by": caller.key})
         return await show(host, agent.number)
 
     async def again(made: str) -> schemas.AgentView:
@@ -102,9 +107,13 @@ async def change_agent(
 
 
 @router.delete("/{agent}", status_code=204, summary="Delete an agent", responses=declared(404, 503))
-async def delete_agent(agent: AgentId, host: TheHost, _: Annotated[Caller, guard(OPERATE)]) -> None:
+async def delete_agent(
+    agent: AgentId, host: TheHost, caller: Annotated[Caller, guard(OPERATE)]
+) -> None:
     """Delete an agent with all its episodes."""
-    await host.roster.delete(await host.loaded.agent(read_agent_id(agent)))
+    hosted = await host.loaded.agent(read_agent_id(agent))
+    await host.roster.delete(hosted)
+    log.info("agent deleted", extra={"agent": hosted.id, "by": caller.key})
 
 
 async def show(host: Host, number: int) -> schemas.AgentView:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -21,6 +22,8 @@ from app.hosting.host import Host
 from app.hosting.ids import episode_id, read_agent_id
 from app.hosting.keys import Caller
 from app.hosting.logbook import LoggedEpisode
+
+log = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1", tags=["fleets"])
 
@@ -83,6 +86,8 @@ async def import_trajectories(
 
     async def act(remember: Remember | None) -> schemas.TrajectoriesAnswer:
         numbers = await host.logbook.take_in(hosted, logged, remember)
+        fields = {"agent": hosted.id, "episodes": len(numbers), "by": caller.key}
+        log.info("episodes imported", extra=fields)
         return _taken(hosted, numbers)
 
     async def again(made: str) -> schemas.TrajectoriesAnswer:

@@ -57,19 +57,21 @@ class RunningServer:
             start_new_session=True,
         )
         listening = threading.Event()
-        threading.Thread(target=self._follow, args=(listening,), daemon=True).start()
+        self.reader = threading.Thread(target=self._follow, args=(listening,), daemon=True)
+        self.reader.start()
         if not listening.wait(START_SECONDS) or self.url is None:
             raise RuntimeError("the server did not start:\n" + "".join(self.lines))
         return self
 
     def _follow(self, listening):
         self.url = None
-        for line in self.process.stdout:
-            self.lines.append(line)
-            found = re.search(r"listens on (http://\S+)", line)
-            if found:
-                self.url = found[1]
-                listening.set()
+        with self.process.stdout as lines:
+            for line in lines:
+                self.lines.append(line)
+                found = re.search(r'(?:listens on |"url": ")(http://[^\s"]+)', line)
+                if found:
+                    self.url = found[1]
+                    listening.set()
         listening.set()
 
     def stop(self, seconds=30):
