@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.errors import InvalidValue
@@ -98,3 +99,29 @@ def load_settings(**changes: Any) -> Settings:
         problem = error.errors()[0]
         name = "PLAUDIT_" + "_".join(str(part) for part in problem["loc"]).upper()
         raise InvalidValue(name, problem["msg"].removeprefix("Input should be ")) from error
+
+
+def settings_table() -> str:
+    """Every setting as the rows of a Markdown table; docs/settings.md holds it."""
+    rows = ["| variable | default | what it is |", "|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        words = field.description or ""
+        if get_origin(field.annotation) is Literal:
+            words = (
+                f"{' or '.join(f'`{choice}`' for choice in get_args(field.annotation))}: {words}"
+            )
+        rows.append(f"| `PLAUDIT_{name.upper()}` | {_default(field)} | {words} |")
+    return "\n".join(rows)
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    if field.default_factory is not None or value in (None, ""):
+        return ""
+    if isinstance(value, bool):
+        return f"`{value}`".lower()
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+if __name__ == "__main__":
+    print(settings_table())
