@@ -19,6 +19,7 @@ from app.api import (
     manual,
     operations,
     problems,
+    steps,
 )
 from app.api.description import ABOUT, describe, operation_name
 from app.api.gate import Gate
@@ -54,6 +55,7 @@ def create_app(settings: Settings) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.metrics = Metrics()
+    app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
     for part in (agents, episodes, labels, fleets, insights, keys, operations, manual):
         app.include_router(part.router)
     problems.install(app)

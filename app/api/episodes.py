@@ -1,4 +1,4 @@
-"""Episodes: start, step, finish, abandon, read; the labelling queue."""
+"""Episodes: start, finish, abandon, read; the labelling queue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.errors import InvalidValue, NotFound
 from app.hosting.answers import Remember
 from app.hosting.episode import HostedEpisode
 from app.hosting.host import Host
-from app.hosting.ids import read_agent_id, read_episode_id
+from app.hosting.ids import episode_id, read_agent_id
 from app.hosting.keys import Caller
 from app.storage import reading
 
@@ -50,36 +50,11 @@ async def start_episode(
         return await summary(host, episode)
 
     async def again(made: str) -> schemas.EpisodeSummary:
-        return await summary(host, await host.loaded.episode(*read_episode_id(made)))
+        return await summary(host, await host.loaded.episode(made))
 
     view = await once(request, host, caller, idempotency_key, act, again)
     response.headers["Location"] = location(request, f"/v1/episodes/{view.id}")
     return view
-
-
-@router.post(
-    "/episodes/{episode}/steps",
-    summary="Send a state, get an action",
-    responses=declared(404, 409, 413, 422, 503),
-    response_model_exclude_unset=True,
-)
-async def take_step(
-    request: Request, episode: EpisodeId, body: schemas.Step, _: Annotated[Caller, guard(ACT)]
-) -> schemas.ExplainedStepAnswer:
-    """The next step. It is stored before it is answered: it survives a crash at any later moment.
-
-    With `step`, a retry of the last step with the same state gets the same answer.
-    """
-    host: Host = request.app.state.host
-    taken = await host.play.step(episode, body.step, body.state)
-    action = taken.episode.agent.specification.actions.decode(taken.action)
-    if not body.explain:
-        return schemas.ExplainedStepAnswer(step=taken.step, action=action, last=taken.last)
-    why = await host.play.explain(taken.episode)
-    shown = None if why is None else schemas.ExplanationView(**vars(why))
-    return schemas.ExplainedStepAnswer(
-        step=taken.step, action=action, last=taken.last, explanation=shown
-    )
 
 
 @router.post(
@@ -115,8 +90,8 @@ async def read_episode(
     episode: EpisodeId, host: TheHost, _: Annotated[Caller, guard(READ_EPISODES)]
 ) -> schemas.EpisodeView:
     """Its steps and labels, and which step made the model expect what."""
-    agent, number = read_episode_id(episode)
-    hosted = (await host.loaded.episode(agent, number)).agent
+    loaded = await host.loaded.episode(episode)
+    hosted, agent, number = loaded.agent, loaded.agent.number, loaded.number
     row = await host.database.read(reading.episode_row, agent, number)
     if row is None:
         raise NotFound("episode", episode)
@@ -191,7 +166,7 @@ async def _informative(
 
 async def _listed(host: Host, row: Any) -> schemas.EpisodeSummary:
     agent = await host.loaded.agent(row.agent)
-    episode = host.loaded.episodes.get((row.agent, row.number))
+    episode = host.loaded.episodes.get(episode_id(row.agent, row.number))
     length = row.length if row.length is not None else (episode.length if episode else None)
     if length is None:
         steps = await host.database.read(reading.step_rows, row.agent, row.number)

@@ -1,21 +1,21 @@
-"""For simulators and fleets: many steps in one call, logged episodes in and out."""
+"""For simulators and fleets: logged episodes in and out."""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from app.api import checks, schemas
-from app.api.guard import ACT, OPERATE, TheHost, guard
+from app.api.guard import OPERATE, TheHost, guard
 from app.api.once import IdempotencyKey, once
 from app.api.parameters import AgentId
-from app.api.problems import declared, problem_of, request_id_of
-from app.errors import InvalidValue, PlauditError
+from app.api.problems import declared
+from app.errors import InvalidValue
 from app.hosting.agent import HostedAgent
 from app.hosting.answers import Remember
 from app.hosting.host import Host
@@ -34,36 +34,6 @@ _LINE = {
     '"actions": [1, 1], "terminated": true, "label": 0, "status": "labelled", '
     '"mode": "learn", "policy_version": 0, "external_id": null, "metadata": {}}\n',
 }
-
-
-@router.post(
-    "/steps",
-    summary="Step many episodes in one call",
-    responses=declared(413, 422, 503),
-    response_model_exclude_unset=True,
-)
-async def step_many(
-    request: Request, body: schemas.ManySteps, host: TheHost, _: Annotated[Caller, guard(ACT)]
-) -> schemas.ManyStepsAnswer:
-    """Each entry answers with its own result or its own problem."""
-    entries = [(one.episode, one.step, one.state) for one in body.steps]
-    outcomes = await host.play.step_many(entries)
-    own = request_id_of(request)
-    results = [
-        _entry(one.episode, outcome, own) for one, outcome in zip(body.steps, outcomes, strict=True)
-    ]
-    return schemas.ManyStepsAnswer(results=results)
-
-
-def _entry(episode: str, outcome: Any, request_id: str | None) -> schemas.ManyStepsEntry:
-    if isinstance(outcome, PlauditError):
-        return schemas.ManyStepsEntry(episode=episode, problem=problem_of(outcome, request_id))
-    return schemas.ManyStepsEntry(
-        episode=episode,
-        step=outcome.step,
-        action=outcome.episode.agent.specification.actions.decode(outcome.action),
-        last=outcome.last,
-    )
 
 
 @router.post(

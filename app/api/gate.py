@@ -6,6 +6,8 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from itertools import count
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,6 +33,9 @@ class Gate:
         self._metrics = metrics
         self._body_bytes = body_bytes
         self._host_is_allowed = host_is_allowed
+        self._name, self._numbers = secrets.token_hex(4).encode(), count(1)  # of this server's own
+        self._counters: dict[tuple[str, str, int], Any] = {}
+        self._timers: dict[str, Any] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let one request through."""
@@ -46,7 +51,7 @@ class Gate:
                 given = value
             elif name == b"host":
                 host = value
-        own = given if _ID.match(given) else secrets.token_hex(8).encode()
+        own = given if given and _ID.match(given) else b"%s-%x" % (self._name, next(self._numbers))
         scope["request_id"] = own.decode()
         request_id.set(scope["request_id"])
         status = 500
@@ -101,5 +106,11 @@ class Gate:
 
     def _count(self, scope: Scope, status: int, seconds: float) -> None:
         route = getattr(scope.get("route"), "path", "unknown")
-        self._metrics.requests.labels(scope["method"], route, str(status)).inc()
-        self._metrics.request_seconds.labels(route).observe(seconds)
+        key = scope["method"], route, status
+        counter = self._counters.get(key)
+        if counter is None:
+            counter = self._metrics.requests.labels(scope["method"], route, str(status))
+            self._counters[key] = counter
+            self._timers.setdefault(route, self._metrics.request_seconds.labels(route))
+        counter.inc()
+        self._timers[route].observe(seconds)

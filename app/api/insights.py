@@ -19,7 +19,7 @@ from app.errors import InvalidValue
 from app.hosting.agent import Event, HostedAgent
 from app.hosting.curve import observed, thinned
 from app.hosting.host import Host
-from app.hosting.ids import read_agent_id, read_episode_id
+from app.hosting.ids import read_agent_id
 from app.hosting.keys import Caller
 from app.hosting.portrait import model_document, policy_document
 from app.storage import reading
@@ -87,7 +87,7 @@ async def read_policy(
     number = hosted.next_episode
     plan = hosted.plan_for(number, mode)
     if episode is not None:
-        pinned = await host.loaded.episode(*read_episode_id(episode))
+        pinned = await host.loaded.episode(episode)
         if pinned.agent is not hosted or pinned.plan is None:
             raise InvalidValue("?episode", "a running episode of this agent")
         number, plan = pinned.number, pinned.plan

@@ -141,9 +141,9 @@ class HostedAgent:
 
     def undo(self, stored: Iterable[Write]) -> None:
         """What writes that failed had counted here; a number that was given stays given."""
-        for _, counted in stored:
-            if counted.get("the_agent") == self.number:
-                self.running -= counted.get("more_running", 0)
+        for statement, counted in stored:
+            if statement is writes.COUNT and isinstance(counted, dict):
+                self.running -= counted["more_running"]
 
     def wake(self) -> None:
         """Tell everybody who waits that learning has come to a pause."""

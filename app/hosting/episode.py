@@ -8,7 +8,7 @@ from typing import Any
 from app.errors import Conflict
 from app.hosting.agent import HostedAgent, HostedPlan
 from app.hosting.ids import episode_id
-from app.learning.randomness import uniform
+from app.learning.randomness import number_of, stream_of
 from app.storage import writes
 from app.storage.writer import Write
 
@@ -32,6 +32,7 @@ class HostedEpisode:
         "policy_version",
         "state",
         "status",
+        "stream",
         "used",
     )
 
@@ -51,6 +52,7 @@ class HostedEpisode:
         self.state: Any = None  # of the last step: an index, or an observation
         self.action = -1  # of the last step
         self.pending: asyncio.Future[None] | None = None  # the write under way
+        self.stream = stream_of(agent.seed, number)  # of its random numbers
         self.used = 0.0
 
     @property
@@ -76,17 +78,12 @@ class HostedEpisode:
     def take(self, index: int, state: Any) -> Write:
         """Take the next step in ``state``, whose index is ``index``; what to write."""
         assert self.plan is not None
-        luck = uniform(self.agent.seed, self.number, self.length)
+        luck = number_of(self.stream, self.length)
         self.action, self.memory = self.plan.policy.act(self.length, index, self.memory, luck)
         self.state = state
-        row = {
-            "agent": self.agent.number,
-            "episode": self.number,
-            "step": self.length,
-            "state": index,
-            "action": self.action,
-            "observation": state if isinstance(state, list) else None,
-        }
+        row = writes.step_row(
+            self.agent.number, self.number, self.length, index, self.action, state
+        )
         self.length += 1
         return Write(writes.ADD_STEP, row)
 

@@ -143,7 +143,7 @@ class Judgement:
         due = await self._database.read(reading.episodes_due, now_milliseconds(), _AT_ONCE)
         for agent, number in due:
             try:
-                hosted = await self._loaded.episode(agent, number)
+                hosted = await self._loaded.episode(episode_id(agent, number))
                 label = hosted.agent.specification.default_label
                 if hosted.status != "awaiting_label":
                     continue

@@ -14,7 +14,7 @@ from app.errors import NotFound
 from app.hosting.agent import HostedAgent, HostedPlan
 from app.hosting.database import Database
 from app.hosting.episode import HostedEpisode
-from app.hosting.ids import agent_id, episode_id
+from app.hosting.ids import agent_id, read_episode_id
 from app.hosting.specification import read_specification
 from app.learning.planning.policies import unpack_policy
 from app.learning.planning.uniform_policy import UniformPolicy
@@ -30,7 +30,7 @@ class Loaded:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.agents: dict[int, HostedAgent] = {}
-        self.episodes: dict[tuple[int, int], HostedEpisode] = {}
+        self.episodes: dict[str, HostedEpisode] = {}  # by id
         self._loading: dict[Any, asyncio.Future[Any]] = {}
 
     async def agent(self, number: int) -> HostedAgent:
@@ -43,13 +43,13 @@ class Loaded:
         agent.used = time.monotonic()
         return agent
 
-    async def episode(self, agent: int, number: int) -> HostedEpisode:
-        """An episode by its agent and number."""
-        episode = self.episodes.get((agent, number))
+    async def episode(self, id_: str) -> HostedEpisode:
+        """An episode by its id."""
+        episode = self.episodes.get(id_)
         if episode is None:
-            episode = await self._once((agent, number), self._load_episode)
+            episode = await self._once(id_, self._load_episode)
         if episode.agent.deleted:
-            raise NotFound("episode", episode.id)
+            raise NotFound("episode", id_)
         episode.used = episode.agent.used = time.monotonic()
         return episode
 
@@ -64,7 +64,12 @@ class Loaded:
 
     def forget_episode(self, episode: HostedEpisode) -> None:
         """Drop an episode whose write failed: what is on disk is what happened."""
-        self.episodes.pop((episode.agent.number, episode.number), None)
+        self.episodes.pop(episode.id, None)
+
+    def forget_episodes_of(self, agent: int) -> None:
+        """Drop the episodes of an agent that was deleted."""
+        for id_ in [id_ for id_, one in self.episodes.items() if one.agent.number == agent]:
+            del self.episodes[id_]
 
     def drop_idle(self, seconds: float) -> None:
         """Drop what nobody has used for so long."""
@@ -72,7 +77,7 @@ class Loaded:
         for key, episode in list(self.episodes.items()):
             if episode.used < limit and not episode.is_writing:
                 del self.episodes[key]
-        kept = {agent for agent, _ in self.episodes}
+        kept = {episode.agent.number for episode in self.episodes.values()}
         for number, agent in list(self.agents.items()):
             quiet = agent.learning in ("idle", "failed") and not agent.waiters
             if agent.used < limit and quiet and number not in kept:
@@ -95,16 +100,17 @@ class Loaded:
         agent.used = time.monotonic()
         return self.agents.setdefault(number, agent)
 
-    async def _load_episode(self, key: tuple[int, int]) -> HostedEpisode:
+    async def _load_episode(self, id_: str) -> HostedEpisode:
+        agent_number, number = read_episode_id(id_)
         try:
-            agent = await self.agent(key[0])
+            agent = await self.agent(agent_number)
         except NotFound as error:
-            raise NotFound("episode", episode_id(*key)) from error
-        episode = await self._database.read(_read_episode, agent, key[1])
+            raise NotFound("episode", id_) from error
+        episode = await self._database.read(_read_episode, agent, number)
         if episode is None:
-            raise NotFound("episode", episode_id(*key))
+            raise NotFound("episode", id_)
         episode.used = time.monotonic()
-        return self.episodes.setdefault(key, episode)
+        return self.episodes.setdefault(id_, episode)
 
 
 def hosted_plan(row: Any) -> HostedPlan:

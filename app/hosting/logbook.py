@@ -204,14 +204,7 @@ class _Import:
     def _steps(self, number: int, one: _Encoded) -> Iterator[Write]:
         pairs = zip(one.states, one.actions, strict=True)
         for step, ((index, value), action) in enumerate(pairs):
-            row = {
-                "agent": self._agent.number,
-                "episode": number,
-                "step": step,
-                "state": index,
-                "action": action,
-                "observation": value if isinstance(value, list) else None,
-            }
+            row = writes.step_row(self._agent.number, number, step, index, action, value)
             yield Write(writes.ADD_STEP, row)
 
     def _label(self, number: int, one: _Encoded) -> dict[str, Any]:

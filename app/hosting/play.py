@@ -16,7 +16,6 @@ from app.hosting.answers import Remember
 from app.hosting.broadcast import Broadcast
 from app.hosting.database import Database, now_milliseconds
 from app.hosting.episode import HostedEpisode
-from app.hosting.ids import read_episode_id
 from app.hosting.learning import Learning
 from app.hosting.loaded import Loaded
 from app.hosting.spaces import Box
@@ -106,7 +105,7 @@ class Play:
             "metadata": metadata,
             "created_at": now_milliseconds(),
         }
-        self._loaded.episodes[agent.number, number] = episode
+        self._loaded.episodes[episode.id] = episode
         also = [] if remember is None else [remember(episode.id)]
         stored = [Write(writes.ADD_EPISODE, row), agent.count(running=1), *also]
         await self.write(episode, stored)
@@ -137,13 +136,12 @@ class Play:
 
     async def step(self, episode_id: str, step: int | None, state: Any) -> StepTaken:
         """Take the next step, or the last one again; durable when it returns."""
-        key = read_episode_id(episode_id)
-        episode = self._loaded.episodes.get(key)
+        episode = self._loaded.episodes.get(episode_id)
         if episode is None or episode.agent.deleted:
-            episode = await self._loaded.episode(*key)
+            episode = await self._loaded.episode(episode_id)
         while episode.is_writing and not _is_repeat(episode, step):
             await self._settled(episode)
-            episode = await self._loaded.episode(*key)
+            episode = await self._loaded.episode(episode_id)
         index, value = encode_state(episode.agent, state, "state")
         if episode.repeats(step, value):
             taken = StepTaken.of(episode)
@@ -178,12 +176,11 @@ class Play:
         stored: list[Write] = []
         events: list[Event] = []
         alone: list[int] = []
-        chosen: set[tuple[int, int]] = set()
+        chosen: set[str] = set()
         for i, (episode_id, step, state) in enumerate(entries):
             try:
-                key = read_episode_id(episode_id)
-                episode = self._loaded.episodes.get(key)
-                if episode is None or episode.is_writing or key in chosen:
+                episode = self._loaded.episodes.get(episode_id)
+                if episode is None or episode.is_writing or episode_id in chosen:
                     alone.append(i)
                     continue
                 index, value = encode_state(episode.agent, state, "state")
@@ -195,7 +192,7 @@ class Play:
             except PlauditError as error:
                 results[i] = error
                 continue
-            chosen.add(key)
+            chosen.add(episode_id)
             stored += own
             together[i] = episode
             results[i] = StepTaken.of(episode)
@@ -360,11 +357,10 @@ class Play:
 
     async def quiet(self, episode_id: str) -> HostedEpisode:
         """An episode with no write under way."""
-        key = read_episode_id(episode_id)
-        episode = await self._loaded.episode(*key)
+        episode = await self._loaded.episode(episode_id)
         while episode.is_writing:
             await self._settled(episode)
-            episode = await self._loaded.episode(*key)
+            episode = await self._loaded.episode(episode_id)
         return episode
 
     async def _settled(self, episode: HostedEpisode) -> None:

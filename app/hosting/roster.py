@@ -120,5 +120,4 @@ class Roster:
         rest = {"the_agent": number}
         await self._database.write([Write(statement, rest) for statement in writes.PURGE])
         self._loaded.agents.pop(number, None)
-        for key in [key for key in self._loaded.episodes if key[0] == number]:
-            del self._loaded.episodes[key]
+        self._loaded.forget_episodes_of(number)

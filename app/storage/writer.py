@@ -10,11 +10,12 @@ import asyncio
 import queue
 import threading
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, Dialect, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.base import Executable
 
@@ -24,10 +25,14 @@ _AT_ONCE = 10_000  # rows of one statement
 
 
 class Write(NamedTuple):
-    """One statement with its parameters; equal neighbours are executed together."""
+    """One statement with its parameters; equal neighbours are executed together.
+
+    Parameters by name pass through the types of the columns. A tuple, of every column of an
+    insert in the order of the table, goes to the driver as it is: for rows that are many.
+    """
 
     statement: Executable
-    parameters: dict[str, Any]
+    parameters: dict[str, Any] | tuple[Any, ...]
 
 
 class _Submission(NamedTuple):
@@ -46,7 +51,6 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._closed = False
         self.commits = 0
-        self.committed = 0
         self._thread.start()
 
     def submit(self, writes: Iterable[Write]) -> asyncio.Future[None]:
@@ -122,7 +126,17 @@ def execute(connection: Connection, writes: Iterable[Write]) -> None:
     """Run writes in order, neighbours with the same statement in one go."""
     for statement, group in groupby(writes, key=attrgetter("statement")):
         while some := [write.parameters for write in islice(group, _AT_ONCE)]:
-            connection.execute(statement, some)
+            rows: Any = some
+            if isinstance(some[0], tuple):
+                connection.exec_driver_sql(_driver_sql(statement, connection.dialect), rows)
+            else:
+                connection.execute(statement, rows)
+
+
+@lru_cache
+def _driver_sql(statement: Executable, dialect: Dialect) -> str:
+    """A statement as the driver takes it."""
+    return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
 
 
 def _settle(batch: list[_Submission], outcomes: list[Exception | None]) -> None:

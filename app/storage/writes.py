@@ -6,6 +6,8 @@ and execute them together.
 
 from __future__ import annotations
 
+import json
+
 from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
@@ -31,6 +33,15 @@ ADD_KEY = insert(keys)
 ADD_ANSWER = upsert(answers).on_conflict_do_nothing()
 ADD_PLAN = upsert(plans).on_conflict_do_nothing()
 ADD_VERSION = upsert(versions).on_conflict_do_nothing()
+
+
+def step_row(
+    agent: int, episode: int, step: int, index: int, action: int, state: object
+) -> tuple[object, ...]:
+    """A step, as `ADD_STEP` takes it: its state's index, and the numbers where it is a list."""
+    observation = json.dumps(state) if isinstance(state, list) else None
+    return agent, episode, step, index, action, observation
+
 
 _this_agent = agents.c.id == bindparam("the_agent")
 _this_episode = (episodes.c.agent == bindparam("the_agent")) & (
