@@ -36,7 +36,7 @@ _GOOD_LABELS = 5.0  # from this many on the model's own value counts more than h
 class PlanningOptions(Options):
     """The options that every kind that plans has."""
 
-    epsilon: float = Field(default=0.02, strict=True, gt=0, lt=1, description="accuracy of a plan")
+    epsilon: float = Field(default=0.02, strict=True, ge=1e-6, lt=1, description="accuracy of a plan")
 
 
 AnyOptions = TypeVar("AnyOptions", bound=PlanningOptions)
