@@ -100,7 +100,7 @@ async def change_agent(
     for field in ("name", "metadata", "paused"):
         if field in changes and changes[field] is None:
             raise InvalidValue(field, "a value")
-    checks.bounded(changes.get("metadata", {}), host.settings.metadata_bytes)
+    checks.bounded(body.metadata or {}, host.settings.metadata_bytes)
     hosted = await host.loaded.agent(read_agent_id(agent))
     await host.roster.describe(hosted, changes)
     return await show(host, hosted.number)
