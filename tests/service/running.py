@@ -148,3 +148,16 @@ def wait_learned(client, agent):
 
 def _idle(view):
     return view if view["learning"] in ("idle", "failed") else None
+
+
+def assert_problem(answer, status, code=None):
+    """That an answer is a problem as RFC 9457 and the contract have it; its body."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert {"type", "title", "status", "detail", "code", "request_id", "errors"} <= set(body)
+    assert body["status"] == status
+    assert body["request_id"] == answer.headers["x-request-id"]
+    if code is not None:
+        assert body["code"] == code
+    return body
