@@ -9,7 +9,7 @@ PYTEST_WORKERS ?= auto
 
 install: $(STAMP)
 
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
@@ -43,7 +43,7 @@ bench: install
 lock:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[simulate,dev]'
-	$(BIN)/python -m pip freeze --exclude-editable > requirements.lock
+	$(BIN)/python -m pip freeze --all --exclude pip --exclude-editable > requirements.lock
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .coverage build dist *.egg-info

@@ -25,6 +25,7 @@ from packaging.requirements import Requirement
 
 from tests.dockerfile import Place, read_stages
 from tests.service.running import create_agent, wait_until
+from tests.system import need
 
 ROOT = Path(__file__).parent.parent
 NOBODY = 65534
@@ -165,8 +166,7 @@ def other_user():
     """What makes a command run as nobody, who may read, but not write, wherever Python is."""
     if os.getuid() != 0:
         return []
-    if shutil.which("setpriv") is None:
-        pytest.skip("running as another user takes setpriv (util-linux)")
+    need("setpriv")
     return [
         "setpriv",
         f"--reuid={NOBODY}",
