@@ -13,7 +13,7 @@ from app.api.guard import OPERATE, READ, TheHost, guard
 from app.api.once import IdempotencyKey, once
 from app.api.parameters import AgentId, Cursor, Limit
 from app.api.problems import declared
-from app.errors import InvalidValue, NotFound
+from app.errors import NotFound
 from app.hosting.answers import Remember
 from app.hosting.host import Host
 from app.hosting.ids import agent_id, read_agent_id
@@ -97,9 +97,6 @@ async def change_agent(
 ) -> schemas.AgentView:
     """Change its name, metadata or display, or pause it."""
     changes = body.model_dump(mode="json", exclude_unset=True)
-    for field in ("name", "metadata", "paused"):
-        if field in changes and changes[field] is None:
-            raise InvalidValue(field, "a value")
     checks.bounded(body.metadata or {}, host.settings.metadata_bytes)
     hosted = await host.loaded.agent(read_agent_id(agent))
     await host.roster.describe(hosted, changes)

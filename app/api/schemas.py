@@ -55,17 +55,18 @@ class NewAgent(Specification):
 
 
 class AgentChanges(Wire):
-    """What can be changed of an agent: nothing that touches learning."""
+    """What can be changed of an agent: nothing that touches learning. What is left out stays."""
 
-    name: ShortText | None = Field(default=None, description="for people")
-    metadata: Metadata | None = Field(
-        default=None, description="anything of yours; replaces what there was"
+    # The defaults only stand for what was left out; they are made, so that none is shown as one.
+    name: ShortText = Field(default_factory=str, description="for people")
+    metadata: Metadata = Field(
+        default_factory=dict, description="anything of yours; replaces what there was"
     )
     display: Display | None = Field(
         default=None, description="how pages draw a state; null draws it plainly"
     )
-    paused: StrictBool | None = Field(
-        default=None, description="a paused agent starts no episodes; it still learns"
+    paused: StrictBool = Field(
+        default_factory=bool, description="a paused agent starts no episodes; it still learns"
     )
 
 
