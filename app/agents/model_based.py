@@ -65,21 +65,41 @@ class ModelBased(Agent[AnyOptions]):
         bonuses: Floats | None = None,
         transitions: TransitionModel | None = None,
     ) -> PlanningProblem:
-        """Plan for these weights, in the estimated transitions unless others are given."""
-        features = learned.belief.features
+        """Plan for these weights, in the estimated transitions unless others are given.
+
+        Where the belief tracks events the problem is one of tracked states.
+        """
+        tables, tracker, start = learned.belief.tables, learned.belief.tracker, self.start()
+        model = transitions or self.experience.transitions.estimate()
+        bonus = np.zeros(self.spec.spaces.shape) if bonuses is None else bonuses
+        if tracker is not None:
+            start, model = tracker.start(start), tracker.transitions(model)
+            bonus = bonus[:, tracker.states]
         return PlanningProblem(
-            start=self.start(),
-            transitions=transitions or self.experience.transitions.estimate(),
-            weights=features.spread(weights),
-            bonuses=np.zeros(self.spec.spaces.shape) if bonuses is None else bonuses,
-            ended_weights=features.remainders(weights),
+            start=start,
+            transitions=model,
+            weights=tables.spread(weights),
+            bonuses=bonus,
+            ended_weights=tables.remainders(weights),
             offset=offset,
         )
+
+    def plain(self, learned: Learned, plan: Plan) -> Plan:
+        """A plan of ``problem`` as one that acts on the states that clients see."""
+        tracker = learned.belief.tracker
+        return plan if tracker is None else tracker.plain(plan)
+
+    def check_budget(self) -> None:
+        """Refuse events that ask for more memory than a plan may have."""
+        spaces = self.spec.spaces
+        for belief in self.beliefs:
+            if belief.tracker is not None:
+                belief.tracker.check(spaces.actions, spaces.horizon, self.budget)
 
     def exploit(self, learned: Learned, epsilon: float, certify: bool) -> Plan:
         """Plan for the estimate itself, without any bonus."""
         problem = self.problem(learned, learned.fit.weights, learned.fit.intercept)
-        return plan_fast(problem, epsilon, self.budget, certify)
+        return self.plain(learned, plan_fast(problem, epsilon, self.budget, certify))
 
     def room(self, learned: Learned) -> float:
         """How much success there is still to gain, between 0 and 1.

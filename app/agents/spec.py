@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
 from pydantic_core import ErrorDetails
 
 from app.errors import InvalidValue
+from app.learning.events import SIZES, Event, Events
 from app.learning.features import FeatureMap, Floats, OneHot, Spaces, Table
 
 Part = Literal["step", "state", "action"]
@@ -71,13 +72,52 @@ class TableFeatures(Strict):
         return Table(spaces, values)
 
 
+class EventFeature(Strict):
+    """Something that happens in an episode or does not; exactly one of the fields is given."""
+
+    visited: StrictInt | None = Field(
+        default=None, description="a state: some step was spent in it"
+    )
+    both: tuple[StrictInt, ...] | None = Field(
+        default=None, description="two states: both were visited, in any order"
+    )
+    then: tuple[StrictInt, ...] | None = Field(
+        default=None, description="two states: the first was visited, the second at a later step"
+    )
+
+    def build(self, place: str) -> Event:
+        """The event; ``place`` is where the client wrote it."""
+        given = [kind for kind in SIZES if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise InvalidValue(place, f"exactly one of {', '.join(SIZES)}")
+        states = getattr(self, given[0])
+        try:
+            return Event(given[0], states if isinstance(states, tuple) else (states,))
+        except InvalidValue as error:
+            raise InvalidValue(f"{place}.{error.field}", error.expected) from error
+
+
+class EventsFeatures(Strict):
+    """Whether each of these events happened at any time in the episode."""
+
+    kind: Literal["events"] = "events"
+    events: tuple[EventFeature, ...] = Field(min_length=1, max_length=1000)
+
+    def build(self, spaces: Spaces) -> Events:
+        """The features over these spaces."""
+        made = [event.build(f"features.events.{i}") for i, event in enumerate(self.events)]
+        return Events(spaces, tuple(made))
+
+
 class AutoFeatures(Strict):
     """Several maps compete and the data choose, for users who do not know what matters."""
 
     kind: Literal["auto"] = "auto"
 
 
-Features = Annotated[OneHotFeatures | TableFeatures | AutoFeatures, Field(discriminator="kind")]
+Features = Annotated[
+    OneHotFeatures | TableFeatures | EventsFeatures | AutoFeatures, Field(discriminator="kind")
+]
 
 
 class AgentSpec(Strict):
@@ -138,11 +178,12 @@ def _invalid(problems: list[ErrorDetails], data: object, field: str) -> InvalidV
 def _place(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
     """The way to a value as the client wrote it, without the types that it was read as."""
     place: list[str] = []
-    for part in problem["loc"]:
+    last = len(problem["loc"]) - 1
+    for i, part in enumerate(problem["loc"]):
         in_list = isinstance(value, list | tuple) and isinstance(part, int)
         if in_list or (isinstance(value, dict) and part in value):
             value = value[part]
-        elif problem["type"] != "missing" or part != problem["loc"][-1]:
+        elif problem["type"] != "missing" or i < last:
             continue
         place.append(str(part))
     return tuple(place)

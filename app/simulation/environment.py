@@ -8,6 +8,7 @@ import numpy as np
 
 from app.learning.planning.grid_policy import GridPolicy
 from app.learning.planning.problem import Policy
+from app.learning.planning.tracked_policy import TrackedPolicy
 from app.learning.planning.uniform_policy import UniformPolicy
 from app.simulation.grid_rollouts import grid_value
 from app.simulation.tables import pick, random_unit, tables
@@ -85,7 +86,8 @@ def evaluate(task: Task, policy: Policy, rollouts: int = 2000, seed: int = 0) ->
     """
     if isinstance(policy, UniformPolicy):
         return task.uniform()
-    if isinstance(policy, GridPolicy):
+    acting = policy.inner if isinstance(policy, TrackedPolicy) else policy
+    if isinstance(policy, GridPolicy | TrackedPolicy) and isinstance(acting, GridPolicy):
         return grid_value(task, policy, rollouts, seed)
     return _played(task, policy, rollouts, seed)
 
