@@ -97,6 +97,10 @@ def page(record: dict[str, list[Row]]) -> str:
         "counts the visits that the others will probably make.",
         "flips10": "## One label in ten is wrong",
         "full": "## The full (step, state, action) features",
+        "events": "## Labels that no sum over steps gives\n\nGood when two places were visited, in "
+        "any order, while the state does not say which were: the corners of a 5x5 grid "
+        "(`visit-both`, 300 episodes), the ends of a row of four cells (`corridor`, 100 episodes). "
+        "Features by events against sums.",
     }
     for name, text in texts.items():
         if name not in record:
@@ -107,6 +111,8 @@ def page(record: dict[str, list[Row]]) -> str:
             goals = dict(FLEET_GOALS)
         if name == "full":
             rows = [row | {"only": "full features"} for row in rows]
+        if name == "events":
+            rows = [row | {"only": "episodes"} for row in rows]
         table = _random_table(rows) if name == "random" else _pair_table(rows, goals)
         seeds = f" --seeds {rows[0]['suggested']['seeds']}" if name == "random" else ""
         command = f"`python -m benchmarks.learning --sections {name}{seeds}`"

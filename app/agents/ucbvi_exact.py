@@ -29,7 +29,7 @@ from app.learning.planning.uniform_policy import plan_uniform
 from app.learning.trajectory_rows import trajectory_rows
 from app.learning.transitions import TransitionCounts
 
-HISTORIES = 1e6  # more would take a plan many seconds, and there is one for every episode
+HISTORIES = 2e6  # a plan of some seconds, and there may be one for every episode
 _SLOPE = 0.25  # mu' is never more: a deviation of the logit moves the probability by this share
 _LOWER = (
     "lower the horizon, the number of states or of actions, name fewer initial_states, "
