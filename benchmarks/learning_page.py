@@ -43,6 +43,9 @@ nothing is suggested.
   wanted.
 - The full (step, state, action) features learn `collect` and `grid`, but not FrozenLake within 300
   episodes: there are thousands of weights and few good labels.
+- "Was in both places" is learned with features by events in about 40 episodes, also when the two
+  places are not known among four. With counts of states no run reached 90 % in 300 episodes, with
+  `auto` half of them did. Step, state and action can learn it where one fixed route will do.
 """
 
 

@@ -21,6 +21,7 @@ from app.learning.features import Floats, Integers, Norms, Spaces
 from app.learning.planning.tracker import Tracker
 
 MOST_MEMORIES = 4096
+MOST_PAIRS = 5_000_000  # of a memory and a state
 LOWER = "list fewer events, or events that share their states"
 
 _HAPPENED = {"visited": 1, "both": 3, "then": 2}
@@ -93,6 +94,10 @@ def _explore(events: Sequence[Described], states: int) -> tuple[list[tuple[int, 
             moves[-1][state] = place
         if len(memories) > MOST_MEMORIES:
             raise BudgetExceeded("events: what to remember", len(memories), MOST_MEMORIES, LOWER)
+    pairs = len(memories) * states
+    if pairs > MOST_PAIRS:
+        lower = f"{LOWER}, or lower the number of states"
+        raise BudgetExceeded("events: states joined with memories", pairs, MOST_PAIRS, lower)
     update = np.repeat(np.arange(len(memories))[:, None], states, axis=1)
     for place, move in enumerate(moves):
         update[place, list(move)] = list(move.values())

@@ -143,6 +143,13 @@ class TestAutomaton:
         assert caught.value.allowed == MOST_MEMORIES < caught.value.needed
         assert len(features.row(Trajectory(np.arange(20), np.zeros(20, dtype=int)))[0]) == 20
 
+    def test_too_many_states_are_refused_before_they_are_joined(self):
+        spaces = Spaces(10**9, 2, 30)
+        features = Events(spaces, (Event("both", (0, 1)),))
+        with pytest.raises(BudgetExceeded, match="lower the number of states") as caught:
+            _ = features.unrolled
+        assert caught.value.needed == 4e9
+
 
 class TestRefusals:
     @pytest.mark.parametrize(
