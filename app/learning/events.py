@@ -115,7 +115,7 @@ AnyFeatures = FeatureMap | Events
 """Features of whole trajectories: a sum over steps, or events."""
 
 
-def shares(features: AnyFeatures, trajectory: Trajectory, weights: Floats) -> Floats:
+def step_shares(features: AnyFeatures, trajectory: Trajectory, weights: Floats) -> Floats:
     """What each action's step added to w . phi(tau), shape (n,); the time after an end is left out.
 
     An event counts at the step at which it has first happened.

@@ -86,9 +86,10 @@ def evaluate(task: Task, policy: Policy, rollouts: int = 2000, seed: int = 0) ->
     """
     if isinstance(policy, UniformPolicy):
         return task.uniform()
-    acting = policy.inner if isinstance(policy, TrackedPolicy) else policy
-    if isinstance(policy, GridPolicy | TrackedPolicy) and isinstance(acting, GridPolicy):
-        return grid_value(task, policy, rollouts, seed)
+    tracked = policy if isinstance(policy, TrackedPolicy) else None
+    acting = policy if tracked is None else tracked.inner
+    if isinstance(acting, GridPolicy):
+        return grid_value(task, acting, rollouts, seed, tracked)
     return _played(task, policy, rollouts, seed)
 
 

@@ -33,15 +33,19 @@ class _Controller(NamedTuple):
     weights: Floats  # (H, P, A)
 
 
-def grid_value(task: Task, policy: GridPolicy | TrackedPolicy, n: int, seed: int) -> float:
-    """The mean success probability of ``n`` episodes; the luck is that of ``rollouts``."""
-    return float(_mean_success(tables(task), _controller(policy), n, seed))
+def grid_value(
+    task: Task, policy: GridPolicy, n: int, seed: int, tracked: TrackedPolicy | None = None
+) -> float:
+    """The mean success probability of ``n`` episodes; the luck is that of ``rollouts``.
+
+    ``tracked`` is the policy that ``policy`` is the inner one of, if there is one.
+    """
+    return float(_mean_success(tables(task), _controller(policy, tracked), n, seed))
 
 
-def _controller(policy: GridPolicy | TrackedPolicy) -> _Controller:
-    if isinstance(policy, TrackedPolicy):
-        assert isinstance(policy.inner, GridPolicy)
-        entered, memories, policy = policy.entered, policy.memories, policy.inner
+def _controller(policy: GridPolicy, tracked: TrackedPolicy | None) -> _Controller:
+    if tracked is not None:
+        entered, memories = tracked.entered, tracked.memories
     else:
         entered = np.arange(policy.low.shape[1], dtype=np.int32)[None]
         memories = np.zeros_like(entered[0])

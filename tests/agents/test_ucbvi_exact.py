@@ -412,5 +412,6 @@ def test_it_learns_the_corridor(features):
 
 
 def test_sums_of_visits_do_not_learn_the_corridor():
-    setting = Setting("corridor", 40, dict(TUNED), {"kind": "one_hot", "over": ["state"]})
-    assert [run(setting, seed).reached for seed in range(3)] == [None] * 3
+    counts = {"kind": "one_hot", "over": ["state"]}
+    setting = Setting("corridor", 30, dict(TUNED), counts, rollouts=20)
+    assert [run(setting, seed).reached for seed in range(2)] == [None] * 2

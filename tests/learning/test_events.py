@@ -5,7 +5,7 @@ import pytest
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.event_automaton import MOST_MEMORIES
-from app.learning.events import SIZES, Event, Events, shares
+from app.learning.events import SIZES, Event, Events, step_shares
 from app.learning.features import Blocks, OneHot, Spaces, Table
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.learning.trajectory_rows import trajectory_rows
@@ -233,7 +233,7 @@ def test_shares_add_up_to_the_logit():
         played = Trajectory(rng.integers(4, size=5), rng.integers(3, size=5))
         indices, values = features.row(played)
         total = float(weights[indices] @ values)
-        assert shares(features, played, weights).sum() == pytest.approx(total, abs=1e-12)
+        assert step_shares(features, played, weights).sum() == pytest.approx(total, abs=1e-12)
     features = Events(SPACES, (Event("then", (0, 1)), Event("visited", (2,))))
     played = Trajectory(np.array([1, 0, 2, 1, 1]), np.zeros(5, dtype=int))
-    assert shares(features, played, np.array([3.0, 5.0])).tolist() == [0.0, 0.0, 5.0, 3.0, 0.0]
+    assert step_shares(features, played, np.array([3.0, 5.0])).tolist() == [0.0, 0.0, 5.0, 3.0, 0.0]
