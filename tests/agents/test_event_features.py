@@ -248,15 +248,20 @@ class TestRefusals:
 
 
 class TestLearning:
-    """ "Was in both corners": no sum of visits says it, events do."""
+    """Was in both corners: no sum of visits says it, events do. Fixed seeds, one in four may fail.
+
+    Of the 100 seeds 1000..1099 all reached 90 % of the optimum within 68 episodes with events, and
+    none within 150 with counts of states. So a run with events fails within 100 with a probability
+    below 3 % (at 95 % confidence) and one with counts succeeds with one below 3 %; two of four do
+    with one below 0.6 %.
+    """
+
+    def reached(self, features):
+        setting = Setting("visit-both", 100, features=features, rollouts=20)
+        return sum(run(setting, seed).reached is not None for seed in range(4))
 
     def test_thompson_learns_it_with_events(self):
-        for seed in range(4):
-            reached = run(Setting("visit-both", 150, rollouts=50), seed).reached
-            assert reached is not None
+        assert self.reached(None) >= 3
 
-    def test_counts_of_states_never_do(self):
-        counts = {"kind": "one_hot", "over": ["state"]}
-        for seed in range(4):
-            played = run(Setting("visit-both", 150, features=counts, rollouts=50), seed)
-            assert played.reached is None
+    def test_counts_of_states_do_not(self):
+        assert self.reached({"kind": "one_hot", "over": ["state"]}) <= 1

@@ -22,6 +22,7 @@ from app.simulation.runner import Setting, run
 S, A = 2, 2
 BOUND, DELTA, EPISODES = 2, "0.1", 50
 EVENTS = {"kind": "events", "events": [{"visited": 1}, {"then": [1, 0]}, {"both": [0, 1]}]}
+DIRECT = {"kind": "one_hot", "over": ["step", "state", "action"]}
 FEATURES = [None, EVENTS]
 PAPER = {
     "kind": "ucbvi_exact",
@@ -397,21 +398,21 @@ def test_a_snapshot_with_events_goes_on_bit_by_bit():
         assert all(np.array_equal(array, theirs[name]) for name, array in ours.items())
 
 
-@pytest.mark.parametrize(
-    "features", [None, {"kind": "one_hot", "over": ["step", "state", "action"]}]
-)
-def test_it_learns_the_corridor(features):
-    """Both ends of a row of four cells, with the events and with the direct parametrisation.
+class TestLearning:
+    """Both ends of a row of four cells, with fixed seeds, of which one in four may fail.
 
-    The seeds are fixed. On 100 other seeds each, every run reached 90 % of the optimum within 12
-    episodes, so with other luck this would fail with a probability below 4 * 3 % at 40.
+    Of the 100 seeds 1000..1099 all reached 90 % of the optimum within 10 episodes, with events
+    and with the direct parametrisation. So a run fails with a probability below 3 % (at 95 %
+    confidence), and two runs of four with one below 0.6 %.
     """
-    for seed in range(4):
-        setting = Setting("corridor", 40, dict(TUNED), features, rollouts=50)
-        assert run(setting, seed).reached is not None
 
+    def reached(self, episodes, features):
+        setting = Setting("corridor", episodes, dict(TUNED), features, rollouts=20)
+        return sum(run(setting, seed).reached is not None for seed in range(4))
 
-def test_sums_of_visits_do_not_learn_the_corridor():
-    counts = {"kind": "one_hot", "over": ["state"]}
-    setting = Setting("corridor", 30, dict(TUNED), counts, rollouts=20)
-    assert [run(setting, seed).reached for seed in range(2)] == [None] * 2
+    @pytest.mark.parametrize("features", [None, DIRECT])
+    def test_it_learns_the_corridor(self, features):
+        assert self.reached(15, features) >= 3
+
+    def test_sums_of_visits_do_not(self):
+        assert self.reached(15, {"kind": "one_hot", "over": ["state"]}) <= 1
