@@ -46,6 +46,10 @@ nothing is suggested.
 - "Was in both places" is learned with features by events in about 40 episodes, also when the two
   places are not known among four. With counts of states no run reached 90 % in 300 episodes, with
   `auto` half of them did. Step, state and action can learn it where one fixed route will do.
+- Events leave exploring to the visit bonus: draws of a few weights hardly differ in what they ask
+  for. On FrozenLake 4x4 with the one event "visited the goal" 3 of 20 runs stayed below 90 % in 400
+  episodes, while the median was 37.5 (`plaudit simulate frozenlake-4x4 --first-seed 7000 --seeds 20
+  --episodes 400 --features '{"kind": "events", "events": [{"visited": 15}]}'`).
 """
 
 
