@@ -12,6 +12,7 @@ from app.learning.planning.fast import plan_fast
 from app.learning.planning.policies import pack_policy, unpack_policy
 from app.learning.planning.problem import PlanBudget, PlanningProblem, TransitionModel
 from app.learning.planning.reward import plan_reward
+from app.learning.planning.rows import CURVATURE
 from app.learning.planning.tracked_policy import TrackedPolicy
 from app.learning.randomness import uniform
 from tests.learning.planning.instances import random_problem
@@ -147,6 +148,7 @@ def test_the_bounds_hold_on_plain_histories(block):
         assert plan.lower <= value + 1e-9, seed
         assert value <= optimum + 1e-9, seed
         assert plan.gap <= EPSILON, seed
+        assert plan_fast(instance.problem(), 0.5).gap <= CURVATURE / 8.0 + 1e-8, seed  # delta 1
         assert optimum - value <= EPSILON + 1e-9, seed
 
 
