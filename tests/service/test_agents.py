@@ -326,10 +326,10 @@ def test_what_nobody_knows_is_refused_where_it_stands(client, changes, pointer):
     [
         '{"a": NaN}',
         '{"a": [1e400]}',
-        '{"a": "%s"}' % ("x" * 16_000),  # noqa: UP031 - braces are JSON's
+        '{"a": "%s"}' % ("x" * 16_000),
         '{"a": "\\ud800"}',
         '{"\\ud800": 1}',
-        '{"a": %s}' % ("[" * 400 + "]" * 400),  # noqa: UP031
+        '{"a": %s}' % ("[" * 400 + "]" * 400),
         "[1]",
         '"text"',
     ],
