@@ -125,7 +125,7 @@ def test_an_observation_that_is_not_finite_is_refused(client, box_agent, number)
     episode = start_episode(client, box_agent, wait=False)
     answer = client.post(
         f"/v1/episodes/{episode}/steps",
-        content='{"state": [0.5, %s]}' % number,  # noqa: UP031 - braces are JSON's
+        content=f'{{"state": [0.5, {number}]}}',
         headers={"content-type": "application/json"},
     )
     assert_problem(answer, 422)
@@ -139,7 +139,7 @@ def box_agent(shared_server):
 
 
 @pytest.mark.parametrize(
-    "given, start",
+    ("given", "start"),
     [
         ([1], [0, 1, 0, 0]),
         ([1, 3], [0, 0.5, 0, 0.5]),
@@ -200,7 +200,7 @@ def test_a_default_label_is_good_or_bad_or_null(client, label):
 
 
 @pytest.mark.parametrize(
-    "changes, number",
+    ("changes", "number"),
     [
         ({"states": {"kind": "discrete", "n": 2**31 - 1}}, "states"),
         ({"states": {"kind": "box", "low": [0], "high": [1], "bins": [10**9]}}, "states"),
@@ -277,7 +277,7 @@ def test_a_feature_table_is_over_states_and_actions_or_steps_too(client, shape):
 
 
 @pytest.mark.parametrize(
-    "changes, pointer",
+    ("changes", "pointer"),
     [
         ({"algorithm": {"kind": "oracle"}}, "/algorithm/kind"),
         ({"algorithm": {"kind": "thompson", "magic": 1}}, "/algorithm/magic"),
@@ -366,7 +366,7 @@ def quiet_agent(shared_server):
 
 
 def test_metadata_comes_back_as_it_was(client):
-    metadata = {"π": "𝔘", "deep": {"list": [1, 2.5, None, True]}, "big": 2**60}
+    metadata = {"π": "🌊", "deep": {"list": [1, 2.5, None, True]}, "big": 2**60}
     agent = create_agent(client, metadata=metadata)
     assert client.get(f"/v1/agents/{agent}").json()["metadata"] == metadata
 
