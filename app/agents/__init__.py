@@ -13,12 +13,13 @@ from app.agents.base import Agent
 from app.agents.spec import AgentSpec
 from app.agents.thompson import Thompson
 from app.agents.ucbvi import Ucbvi
+from app.agents.ucbvi_exact import UcbviExact
 from app.agents.uniform import Uniform
 from app.errors import InvalidValue
 from app.learning.planning.problem import PlanBudget
 
 AGENT_KINDS: Mapping[str, type[Agent[Any]]] = MappingProxyType(
-    {"thompson": Thompson, "ucbvi": Ucbvi, "uniform": Uniform}
+    {"thompson": Thompson, "ucbvi": Ucbvi, "ucbvi_exact": UcbviExact, "uniform": Uniform}
 )
 
 

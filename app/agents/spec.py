@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from app.errors import InvalidValue
+from app.learning.events import SIZES, Event, Events
 from app.learning.features import FeatureMap, Floats, OneHot, Spaces, Table
 
 Part = Literal["step", "state", "action"]
+NamedState = StrictInt | StrictStr  # a state's number, or its name where a client has names
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
@@ -80,13 +83,72 @@ class TableFeatures(Strict):
         return Table(spaces, values.astype(np.float64))
 
 
+class EventFeature(Strict):
+    """Something that happens in an episode or does not; exactly one of the fields is given."""
+
+    visited: NamedState | None = Field(
+        default=None, description="a state: some step was spent in it"
+    )
+    both: tuple[NamedState, ...] | None = Field(
+        default=None, description="two states: both were visited, in any order"
+    )
+    then: tuple[NamedState, ...] | None = Field(
+        default=None, description="two states: the first was visited, the second at a later step"
+    )
+
+    def numbered(self, place: str, number: Callable[[object, str], int]) -> EventFeature:
+        """The same with the number of every state; ``place`` is where the client wrote it."""
+        changed: dict[str, Any] = {}
+        for kind in SIZES:
+            given = getattr(self, kind)
+            if isinstance(given, tuple):
+                changed[kind] = tuple(number(state, f"{place}.{kind}") for state in given)
+            elif given is not None:
+                changed[kind] = number(given, f"{place}.{kind}")
+        return self.model_copy(update=changed)
+
+    def build(self, place: str) -> Event:
+        """The event, its states numbered; ``place`` is where the client wrote it."""
+        given = [kind for kind in SIZES if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise InvalidValue(place, f"exactly one of {', '.join(SIZES)}")
+        states = getattr(self, given[0])
+        try:
+            return Event(given[0], states if isinstance(states, tuple) else (states,))
+        except InvalidValue as error:
+            raise InvalidValue(f"{place}.{error.field}", error.expected) from error
+
+
+class EventsFeatures(Strict):
+    """Whether each of these events happened at any time in the episode."""
+
+    kind: Literal["events"] = Field(default="events", description="these features")
+    events: tuple[EventFeature, ...] = Field(
+        min_length=1, max_length=1000, examples=[[{"visited": 3}, {"then": [0, 2]}]]
+    )
+
+    def numbered(self, number: Callable[[object, str], int]) -> EventsFeatures:
+        """The same with the number of every state, where a client has names for them."""
+        events = [
+            event.numbered(f"features.events.{i}", number) for i, event in enumerate(self.events)
+        ]
+        return EventsFeatures(events=tuple(events))
+
+    def build(self, spaces: Spaces) -> Events:
+        """The features over these spaces."""
+        made = [event.build(f"features.events.{i}") for i, event in enumerate(self.events)]
+        return Events(spaces, tuple(made))
+
+
 class AutoFeatures(Strict):
     """Several maps compete and the data choose, for users who do not know what matters."""
 
     kind: Literal["auto"] = Field(default="auto", description="these features")
 
 
-Features = Annotated[OneHotFeatures | TableFeatures | AutoFeatures, Field(discriminator="kind")]
+Features = Annotated[
+    OneHotFeatures | TableFeatures | EventsFeatures | AutoFeatures, Field(discriminator="kind")
+]
 
 
 class AgentSpec(Strict):
@@ -150,11 +212,12 @@ def expectation(problem: ErrorDetails) -> str:
 def place_of(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
     """The way to a value as the client wrote it, without the types that it was read as."""
     place: list[str] = []
-    for part in problem["loc"]:
+    last = len(problem["loc"]) - 1
+    for i, part in enumerate(problem["loc"]):
         in_list = isinstance(value, list | tuple) and isinstance(part, int)
         if in_list or (isinstance(value, dict) and part in value):
             value = value[part]
-        elif problem["type"] != "missing" or part != problem["loc"][-1]:
+        elif problem["type"] != "missing" or i < last:
             continue
         place.append(str(part))
     if problem["type"].startswith("union_tag"):

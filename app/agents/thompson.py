@@ -101,8 +101,9 @@ class Thompson(ModelBased[ThompsonOptions]):
         ]
         best = int(np.argmax([plan.value for plan in plans]))
         if not certify:
-            return plans[best]
-        return plan_fast(problems[best], self.options.epsilon, self.budget)
+            return self.plain(learned, plans[best])
+        certified = plan_fast(problems[best], self.options.epsilon, self.budget)
+        return self.plain(learned, certified)
 
     def best(self) -> Belief:
         """The most probable feature map."""

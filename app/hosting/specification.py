@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, StrictFloat, StrictInt, StrictStr
 
 from app.agents import AGENT_KINDS, Agent, AgentSpec
 from app.agents.base import Options
-from app.agents.spec import Features, Strict, parse
+from app.agents.spec import EventsFeatures, Features, Strict, parse
 from app.errors import BudgetExceeded, InvalidValue
 from app.hosting.spaces import ActionSpace, Box, Name, StateSpace
 from app.learning.planning.fast import MAX_ACTIONS
@@ -128,7 +128,7 @@ class Specification(Strict):
             states=self.states.size,
             actions=self.actions.size,
             horizon=self.horizon,
-            features=self.features,
+            features=self._features(),
             algorithm=self.options.model_dump(),
             seed=self.seed,
             initial_states=self._start(),
@@ -176,6 +176,12 @@ class Specification(Strict):
         agent = kind(self.agent_spec, limits.budget)
         agent.check_budget()
         return notes_of(agent)
+
+    def _features(self) -> Features | None:
+        """The features, with numbers for the states that they name."""
+        if isinstance(self.features, EventsFeatures):
+            return self.features.numbered(self.states.encode)
+        return self.features
 
     def _start(self) -> tuple[float, ...] | None:
         given = self.initial_states

@@ -17,12 +17,20 @@ from app.learning.planning.history_policy import HistoryPolicy
 from app.learning.planning.paper import PaperPolicy
 from app.learning.planning.problem import Policy
 from app.learning.planning.reward_policy import RewardPolicy
+from app.learning.planning.tracked_policy import TrackedPolicy
 from app.learning.planning.uniform_policy import UniformPolicy
 
 POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
     {
         kind.kind: kind
-        for kind in (GridPolicy, HistoryPolicy, PaperPolicy, RewardPolicy, UniformPolicy)
+        for kind in (
+            GridPolicy,
+            HistoryPolicy,
+            PaperPolicy,
+            RewardPolicy,
+            TrackedPolicy,
+            UniformPolicy,
+        )
     }
 )
 
