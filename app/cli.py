@@ -16,9 +16,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.agents import AGENT_KINDS
-from app.errors import InvalidValue, NotFound, PlauditError
+from app.errors import InvalidValue, NotFound, PlauditError, StorageUnavailable
 from app.hosting.database import now_milliseconds, prepare_database
 from app.hosting.keys import Role, new_key, read_keys
 from app.settings import load_settings
@@ -28,7 +29,7 @@ from app.simulation.extras import load_extra
 from app.simulation.runner import Setting, prepare
 from app.simulation.tasks import task_names
 from app.storage import writes
-from app.storage.engine import database_file, make_writing_engine
+from app.storage.engine import database_file, make_writing_engine, reason_of
 from app.storage.migrations import current_revision, newest_revision
 from app.storage.writer import Write, execute
 
@@ -143,12 +144,16 @@ def _database(url: str | None) -> Iterator[Connection]:
     settings = load_settings(database_url=url)
     database_file(settings.database_url).parent.mkdir(parents=True, exist_ok=True)
     engine = make_writing_engine(settings.database_url)
-    if current_revision(engine) != newest_revision():
+    try:
+        if current_revision(engine) != newest_revision():
+            engine.dispose()
+            prepare_database(settings.database_url)
+        with engine.begin() as connection:
+            yield connection
+    except SQLAlchemyError as error:
+        raise StorageUnavailable(f"the database cannot be used: {reason_of(error)}") from error
+    finally:
         engine.dispose()
-        prepare_database(settings.database_url)
-    with engine.begin() as connection:
-        yield connection
-    engine.dispose()
 
 
 def _day(milliseconds: int | None) -> str:

@@ -13,7 +13,12 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.errors import StorageUnavailable, UnsafeStart
-from app.storage.engine import database_file, make_reading_engine, make_writing_engine
+from app.storage.engine import (
+    database_file,
+    make_reading_engine,
+    make_writing_engine,
+    reason_of,
+)
 from app.storage.migrations import migrate
 from app.storage.writer import Write, Writer
 
@@ -91,6 +96,8 @@ def prepare_database(url: str) -> None:
         try:
             migrate(engine)
         except SQLAlchemyError as error:
-            raise UnsafeStart(f"the database cannot be opened: {error}") from error
+            raise UnsafeStart(
+                f"{database_file(url)} cannot be opened: {reason_of(error)}"
+            ) from error
         finally:
             engine.dispose()

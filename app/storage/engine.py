@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from app.errors import InvalidValue
@@ -37,6 +37,12 @@ def database_file(url: str) -> Path:
     ):
         raise InvalidValue("database_url", "a SQLite file, such as sqlite:///data/plaudit.db")
     return Path(parsed.database)
+
+
+def reason_of(error: SQLAlchemyError) -> str:
+    """What the database itself said, in one line."""
+    said = error.orig if isinstance(error, DBAPIError) else error
+    return " ".join(str(said).split())
 
 
 def _sqlite(url: str, begin: str, synchronous: str, **options: Any) -> Engine:

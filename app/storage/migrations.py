@@ -8,13 +8,19 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import Engine
+
+from app.errors import UnsafeStart
 
 
 def migrate(engine: Engine, revision: str = "head") -> None:
     """Upgrade the database; it is created when it is not there."""
     with engine.connect() as connection:
-        command.upgrade(_config(connection), revision)
+        try:
+            command.upgrade(_config(connection), revision)
+        except CommandError as error:
+            raise UnsafeStart(f"a newer version made the database: {error}") from error
         connection.commit()
 
 
