@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -19,6 +21,8 @@ from app.hosting.learner import Learner, LearningJob, RankingJob
 from app.learning.planning.problem import PlanBudget
 from app.learning.planning.warm_up import warm_up
 from app.storage.engine import make_reading_engine
+
+log = logging.getLogger(__name__)
 
 NICENESS = 10
 START_SECONDS = 300.0  # a cold cache compiles for a minute or two
@@ -64,7 +68,17 @@ class LearningProcesses:
         """Start every process and wait until each has compiled what it needs."""
         loop = asyncio.get_running_loop()
         starts = [loop.run_in_executor(self._threads, slot.start) for slot in self._slots]
-        await asyncio.gather(*starts, return_exceptions=True)
+        began = time.perf_counter()
+        outcomes = await asyncio.gather(*starts, return_exceptions=True)
+        failures = [outcome for outcome in outcomes if outcome is not None]
+        if self._closed:
+            return
+        for failure in failures:
+            log.error("a learning process did not start", extra={"reason": str(failure)})
+        fields = {"processes": len(outcomes) - len(failures)}
+        log.info(
+            "learning ready", extra={**fields, "seconds": round(time.perf_counter() - began, 1)}
+        )
 
     async def run(self, job: Job, started: Callable[[], None] = lambda: None) -> Any:
         """Do a job in the first process that is free."""
@@ -93,9 +107,14 @@ class _Slot:
         self.process: BaseProcess | None = None
         self.is_ready = False
         self._stopped = threading.Event()
+        self._starting = threading.Lock()
 
     def start(self) -> None:
-        """Start the process and wait until it is ready."""
+        """Start the process and wait until it is ready; also for a start that is under way."""
+        with self._starting:
+            self._start()
+
+    def _start(self) -> None:
         if self._stopped.is_set() or (self.is_ready and self.process and self.process.is_alive()):
             return
         self._kill()
