@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from app.agents.base import Agent
+from app.agents.reinforce import Reinforce
 from app.agents.spec import AgentSpec
 from app.agents.thompson import Thompson
 from app.agents.ucbvi import Ucbvi
@@ -18,7 +19,7 @@ from app.errors import InvalidValue
 from app.learning.planning.problem import PlanBudget
 
 AGENT_KINDS: Mapping[str, type[Agent[Any]]] = MappingProxyType(
-    {"thompson": Thompson, "ucbvi": Ucbvi, "uniform": Uniform}
+    {"thompson": Thompson, "ucbvi": Ucbvi, "reinforce": Reinforce, "uniform": Uniform}
 )
 
 

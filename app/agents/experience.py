@@ -6,7 +6,7 @@ withdrawn leaves no trace: the state is what it would have been without it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ Arrays = dict[str, NDArray[Any]]
 class Experience:
     """The finished episodes by number, their labels, and the transitions they showed."""
 
-    def __init__(self, spaces: Spaces) -> None:
+    def __init__(self, spaces: Spaces, observed: int | None = None) -> None:
         self.spaces = spaces
+        self.observed = observed  # how many numbers are seen; None: states are numbered
         self.transitions = TransitionCounts(spaces)
         self.episodes: dict[int, Trajectory] = {}
         self.labels: dict[int, int] = {}
@@ -34,11 +35,13 @@ class Experience:
         """An episode is over; its transitions count from now on, its label may come later."""
         if episode in self.episodes:
             raise InvalidValue("episode", f"a new number, {episode} is known")
+        trajectory.check_observations(self.observed)
         self.transitions.add(trajectory)
         self.episodes[episode] = trajectory
 
     def abandon(self, trajectory: Trajectory) -> None:
         """An episode was given up: its transitions count, and no label will come."""
+        trajectory.check_observations(self.observed)
         self.transitions.add(trajectory)
 
     def label(self, episode: int, label: int) -> None:
@@ -69,15 +72,23 @@ class Experience:
         played = [self.episodes[number] for number in numbers]
         none: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
         counts = {f"transitions.{key}": value for key, value in self.transitions.arrays().items()}
-        return counts | {
-            "episodes": np.array(numbers, dtype=np.int64),
-            "lengths": np.array([len(one) for one in played], dtype=np.int64),
-            "finals": np.array([one.final for one in played], dtype=np.int64),
-            "ended": np.array([one.ended for one in played], dtype=np.bool_),
-            "states": np.concatenate(none + [one.states for one in played]).astype(np.int32),
-            "actions": np.concatenate(none + [one.actions for one in played]).astype(np.int32),
-            "changes": np.array(self.changes, dtype=np.int64).reshape(-1, 3),
-        }
+        seen = [one.observations for one in played if one.observations is not None]
+        numbers_seen = {} if self.observed is None else {
+            "observations": np.concatenate([np.empty((0, self.observed)), *seen])
+        }  # fmt: skip
+        return (
+            counts
+            | numbers_seen
+            | {
+                "episodes": np.array(numbers, dtype=np.int64),
+                "lengths": np.array([len(one) for one in played], dtype=np.int64),
+                "finals": np.array([one.final for one in played], dtype=np.int64),
+                "ended": np.array([one.ended for one in played], dtype=np.bool_),
+                "states": np.concatenate(none + [one.states for one in played]).astype(np.int32),
+                "actions": np.concatenate(none + [one.actions for one in played]).astype(np.int32),
+                "changes": np.array(self.changes, dtype=np.int64).reshape(-1, 3),
+            }
+        )
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what ``arrays`` gave; this experience must still be empty."""
@@ -89,10 +100,11 @@ class Experience:
             states = np.split(arrays["states"].astype(np.int64), cuts)
             actions = np.split(arrays["actions"].astype(np.int64), cuts)
             ends = zip(arrays["finals"].tolist(), arrays["ended"].tolist(), strict=True)
-            for number, s, a, end in zip(
-                arrays["episodes"].tolist(), states, actions, ends, strict=False
+            seen = self._observations(arrays, cuts)
+            for number, s, a, end, o in zip(
+                arrays["episodes"].tolist(), states, actions, ends, seen, strict=False
             ):
-                self.episodes[number] = Trajectory(s, a, *end)
+                self.episodes[number] = Trajectory(s, a, *end, observations=o)
             for episode, label, sign in arrays["changes"].tolist():
                 if sign > 0:
                     self.labels[episode] = label
@@ -101,3 +113,13 @@ class Experience:
                 self.changes.append((episode, label, sign))
         except (KeyError, ValueError, TypeError, InvalidValue) as error:
             raise SnapshotError(f"experience: {error!r}") from error
+
+    def _observations(
+        self, arrays: Mapping[str, NDArray[Any]], cuts: NDArray[np.int64]
+    ) -> Sequence[NDArray[np.float64] | None]:
+        """What was seen in each stored episode; None for those whose states are numbered."""
+        if self.observed is None:
+            return [None] * len(arrays["episodes"])
+        if arrays["observations"].shape != (int(arrays["lengths"].sum()), self.observed):
+            raise InvalidValue("observations", f"{self.observed} numbers for every step")
+        return np.split(arrays["observations"], cuts)
