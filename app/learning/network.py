@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -40,8 +41,7 @@ class Network:
     @cached_property
     def parameters(self) -> int:
         """The length of theta."""
-        pairs = zip(self.sizes, self.sizes[1:], strict=False)
-        return sum((before + 1) * after for before, after in pairs)
+        return sum((before + 1) * after for before, after in pairwise(self.sizes))
 
     def initial(self, rng: np.random.Generator, output_scale: float) -> Floats:
         """Normal weights of variance gain / inputs, no biases; the last layer times its scale.
@@ -60,7 +60,7 @@ class Network:
         if theta.shape != (self.parameters,):
             raise InvalidValue("theta", f"{self.parameters} parameters")
         layers, start = [], 0
-        for before, after in zip(self.sizes, self.sizes[1:], strict=False):
+        for before, after in pairwise(self.sizes):
             middle, end = start + before * after, start + (before + 1) * after
             layers.append((theta[start:middle].reshape(before, after), theta[middle:end]))
             start = end

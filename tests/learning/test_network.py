@@ -1,5 +1,6 @@
 """The network's probabilities against a loop over units, its gradient against differences."""
 
+import itertools
 import math
 
 import numpy as np
@@ -19,7 +20,7 @@ def random_theta(network, seed=1):
 def by_hand(network, theta, row):
     """Probabilities from plain loops over the flat parameters."""
     values, start = list(row), 0
-    for index, (before, after) in enumerate(zip(network.sizes, network.sizes[1:], strict=False)):
+    for index, (before, after) in enumerate(itertools.pairwise(network.sizes)):
         sums = []
         for j in range(after):
             terms = [values[i] * theta[start + i * after + j] for i in range(before)]
@@ -61,7 +62,7 @@ class TestNetwork:
 
     def test_parameters_are_counted(self, sizes, activation):
         network = Network(sizes, activation)
-        pairs = zip(sizes, sizes[1:], strict=False)
+        pairs = itertools.pairwise(sizes)
         assert network.parameters == sum(a * b + b for a, b in pairs)
         with pytest.raises(InvalidValue, match="theta"):
             network.layers(np.zeros(network.parameters + 1))
