@@ -7,7 +7,10 @@ a client in any language can compute the same numbers: `mix` is the finaliser of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -25,6 +28,22 @@ def uniform(seed: int, episode: int, step: int) -> float:
     """A number in [0, 1) with 53 random bits: mix(mix(mix(seed) ^ episode) ^ step) / 2^64."""
     bits = mix(mix(mix(seed & _MASK) ^ episode) ^ step)
     return float(bits >> 11) * 2.0**-53
+
+
+def uniforms(seed: int, episodes: Sequence[int], steps: int) -> NDArray[np.float64]:
+    """`uniform` of many episodes at each of their first steps, shape (episodes, steps)."""
+    first = np.uint64(mix(seed & _MASK))
+    numbers = _mix_all(first ^ np.array(episodes, dtype=np.uint64))
+    bits = _mix_all(numbers[:, None] ^ np.arange(steps, dtype=np.uint64))
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _mix_all(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """`mix` of each; arrays of 64-bit integers wrap around by themselves."""
+    values = values + np.uint64(_GOLDEN)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
 
 
 def generator(seed: int, *address: int) -> np.random.Generator:

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from app.learning.randomness import generator, uniform
+from app.learning.randomness import generator, uniforms
 from app.learning.trajectory import Trajectory
 from app.simulation.tasks.compass import MOVES, moves
 from app.simulation.tasks.grid import COLUMNS, HORIZON, LAST, ROWS
@@ -89,14 +89,14 @@ class GoalGrid:
         """Episodes side by side; start, goal and luck belong to the seed and the number."""
         drawn = [generator(seed, _WORLD, number).integers(CELLS, size=2) for number in numbers]
         cells, goals = np.array(drawn, dtype=np.int64).reshape(-1, 2).T
-        luck = np.array([[uniform(seed, n, h) for n in numbers] for h in range(self.horizon)])
+        luck = uniforms(seed, numbers, self.horizon)
         target, near = moves(ROWS, COLUMNS), near_goal()
         seen, taken, visited = [], [], []
         for step in range(self.horizon):
             seen.append(self.see(cells, goals))
             visited.append(cells)
             bounds = np.cumsum(policy.probabilities(seen[-1]), axis=1)
-            taken.append((bounds[:, :-1] <= luck[step][:, None]).sum(axis=1))
+            taken.append((bounds[:, :-1] <= luck[:, step, None]).sum(axis=1))
             cells = target[cells, taken[-1]]
         good = near[np.array(visited[-LAST:]), goals].min(axis=0)
         whole = zip(*(np.stack(part, axis=1) for part in (seen, taken, visited)), strict=True)
