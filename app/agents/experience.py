@@ -119,6 +119,8 @@ class Experience:
     ) -> Sequence[NDArray[np.float64] | None]:
         """What was seen in each stored episode; None for those whose states are numbered."""
         if self.observed is None:
+            if "observations" in arrays:
+                raise InvalidValue("observations", "none")
             return [None] * len(arrays["episodes"])
         if arrays["observations"].shape != (int(arrays["lengths"].sum()), self.observed):
             raise InvalidValue("observations", f"{self.observed} numbers for every step")
