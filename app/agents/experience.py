@@ -71,24 +71,19 @@ class Experience:
         numbers = list(self.episodes)
         played = [self.episodes[number] for number in numbers]
         none: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
-        counts = {f"transitions.{key}": value for key, value in self.transitions.arrays().items()}
-        seen = [one.observations for one in played if one.observations is not None]
-        numbers_seen = {} if self.observed is None else {
-            "observations": np.concatenate([np.empty((0, self.observed)), *seen])
-        }  # fmt: skip
-        return (
-            counts
-            | numbers_seen
-            | {
-                "episodes": np.array(numbers, dtype=np.int64),
-                "lengths": np.array([len(one) for one in played], dtype=np.int64),
-                "finals": np.array([one.final for one in played], dtype=np.int64),
-                "ended": np.array([one.ended for one in played], dtype=np.bool_),
-                "states": np.concatenate(none + [one.states for one in played]).astype(np.int32),
-                "actions": np.concatenate(none + [one.actions for one in played]).astype(np.int32),
-                "changes": np.array(self.changes, dtype=np.int64).reshape(-1, 3),
-            }
-        )
+        stored: Arrays = {f"transitions.{k}": v for k, v in self.transitions.arrays().items()}
+        if self.observed is not None:
+            seen = [one.observations for one in played if one.observations is not None]
+            stored["observations"] = np.concatenate([np.empty((0, self.observed)), *seen])
+        return stored | {
+            "episodes": np.array(numbers, dtype=np.int64),
+            "lengths": np.array([len(one) for one in played], dtype=np.int64),
+            "finals": np.array([one.final for one in played], dtype=np.int64),
+            "ended": np.array([one.ended for one in played], dtype=np.bool_),
+            "states": np.concatenate(none + [one.states for one in played]).astype(np.int32),
+            "actions": np.concatenate(none + [one.actions for one in played]).astype(np.int32),
+            "changes": np.array(self.changes, dtype=np.int64).reshape(-1, 3),
+        }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take over what ``arrays`` gave; this experience must still be empty."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,14 @@ class Lens:
 
     def __call__(self, observations: Floats) -> Floats:
         """The inputs of a network, shape (n, k) as given."""
-        span = self.high - self.low
-        held = np.clip(observations, self.low - SLACK * span, self.high + SLACK * span)
-        return 2.0 * (held - self.low) / span - 1.0 if self.scaled else held
+        held = np.minimum(np.maximum(observations, self._edges[0]), self._edges[1])
+        return 2.0 * (held - self.low) / self._span - 1.0 if self.scaled else held
+
+    @cached_property
+    def _span(self) -> Floats:
+        return np.asarray(self.high - self.low)
+
+    @cached_property
+    def _edges(self) -> tuple[Floats, Floats]:
+        slack = SLACK * self._span
+        return self.low - slack, self.high + slack

@@ -58,11 +58,10 @@ class GoalGrid:
 
     def see(self, cells: Integers, goals: Integers) -> Floats:
         """What is seen from each cell with each goal, shape (n, 4), or (n, 6) with hints."""
-        places = np.stack([*np.divmod(cells, COLUMNS), *np.divmod(goals, COLUMNS)], axis=1)
-        if self.hints:
-            away = np.clip(places[:, 2:] - places[:, :2], -NEARBY, NEARBY)
-            places = np.hstack([places, away])
-        return places.astype(np.float64)
+        place = np.stack(np.divmod(np.arange(CELLS), COLUMNS), axis=1).astype(np.float64)
+        here, there = place[cells], place[goals]
+        away = [np.clip(there - here, -NEARBY, NEARBY)] if self.hints else []
+        return np.concatenate([here, there, *away], axis=1)
 
     def success(self, policy: Reactive) -> float:
         """The exact success probability of a policy over all starts and goals."""
