@@ -145,11 +145,12 @@ class Reinforce(Agent[ReinforceOptions]):
 
     def _update(self, state: Adam, episodes: Sequence[int]) -> Adam:
         """One gradient step; an episode that was played elsewhere counts as played by this."""
-        lessons = [self._lesson(episode, state) for episode in episodes]
+        lessons = [self.lesson(episode, state) for episode in episodes]
         gradient = batch_gradient(self.network, lessons, self.options.advantages, self.lens)
         return state.climb(gradient, self.options.step_size)
 
-    def _lesson(self, episode: int, state: Adam) -> Lesson:
+    def lesson(self, episode: int, state: Adam) -> Lesson:
+        """What an episode has to teach, and the parameters that played it, or else those given."""
         trajectory, player = self.experience.episodes[episode], self.authorship.of(episode)
         assert trajectory.observations is not None  # the experience has refused the others
         return Lesson(
