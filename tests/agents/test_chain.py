@@ -2,7 +2,7 @@
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from app.agents.chain import Chain, kept
 from app.agents.experience import Experience
@@ -46,6 +46,7 @@ STORIES = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(STORIES)
 def test_any_story_of_labels_ends_as_if_told_right_from_the_start(story):
     told = Told()
@@ -56,6 +57,7 @@ def test_any_story_of_labels_ends_as_if_told_right_from_the_start(story):
     assert told.follow() == from_nothing(told.experience.labels)
 
 
+@settings(deadline=None)
 @given(STORIES)
 def test_no_episode_counts_twice(story):
     told = Told()

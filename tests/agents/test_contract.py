@@ -183,6 +183,14 @@ class TestEveryKind:
         pending = [agent.plan(4, certify=False).policy]
         assert agent.plan(5, pending=pending, certify=False).upper >= 0.0
 
+    def test_an_episode_may_play_the_plan_of_another(self, kind):
+        agent = make_agent(spec_of(kind))
+        policy = agent.plan(0, certify=False).policy
+        agent.plays(1, 0)
+        agent.finish(1, play(agent, 1, policy, generator(5, 1)))
+        agent.label(1, 1)
+        assert agent.experience.labels == {1: 1}
+
     @pytest.mark.parametrize("label", [2, -1, 0.0, 1.0, None, "1", float("nan")])
     def test_labels_are_0_or_1(self, kind, label):
         agent = make_agent(spec_of(kind))

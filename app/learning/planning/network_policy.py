@@ -35,27 +35,30 @@ class NetworkPolicy:
 
     def act(
         self,
-        step: int,
+        step: int,  # noqa: ARG002 - every policy takes it
         state: float | Sequence[float],
         memory: tuple[int, ...],
         uniform: float,
     ) -> tuple[int, tuple[int, ...]]:
         """An action in ``state``, the numbers seen (one number may come bare)."""
-        bounds = np.cumsum([chance for chance, _, _ in self.branches(step, state, memory)])
-        return int(np.searchsorted(bounds[:-1], uniform, side="right")), memory
+        bounds = np.cumsum(self._chances(state)[:-1])
+        return int(np.searchsorted(bounds, uniform, side="right")), memory
 
     def branches(
         self,
-        step: int,  # noqa: ARG002 - every policy takes it
+        step: int,  # noqa: ARG002
         state: float | Sequence[float],
         memory: tuple[int, ...],
     ) -> list[tuple[float, int, tuple[int, ...]]]:
         """Every action with its probability."""
+        chances = self._chances(state).tolist()
+        return [(chance, action, memory) for action, chance in enumerate(chances)]
+
+    def _chances(self, state: float | Sequence[float]) -> Floats:
         seen = np.array(state, dtype=np.float64).reshape(1, -1)
         if seen.shape[1] != self.network.sizes[0]:
             raise InvalidValue("state", f"{self.network.sizes[0]} numbers")
-        chances = self.probabilities(seen)[0].tolist()
-        return [(chance, action, memory) for action, chance in enumerate(chances)]
+        return np.asarray(self.probabilities(seen)[0])
 
     def probabilities(self, observations: Floats) -> Floats:
         """P(action | observation) for each row (n, k), shape (n, A)."""
