@@ -53,11 +53,14 @@ class Agent(ABC, Generic[AnyOptions]):
         if spec.features is not None and not isinstance(spec.features, AutoFeatures):
             self.given_features = spec.features.build(spec.spaces)
 
-    def plays(self, episode: int, planned: int) -> None:
-        """An episode starts on the plan made for the number ``planned``, not on one of its own.
+    def planned(self, episode: int) -> None:
+        """A plan was made for an episode here: what `plan` says by itself, for a log told again.
 
-        Only kinds that must know who played an episode listen to it.
+        Only kinds that must know who played an episode listen to this and to `plays`.
         """
+
+    def plays(self, episode: int, planned: int) -> None:
+        """An episode plays the plan made for the number ``planned``; told before it finishes."""
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
         """Learn the transitions of a finished episode; its label may come at any time later."""

@@ -102,8 +102,12 @@ class Reinforce(Agent[ReinforceOptions]):
             what, lower = "bytes for the network's past", "lower algorithm.hidden"
             raise BudgetExceeded(what, needed, self.budget.bytes, lower)
 
+    def planned(self, episode: int) -> None:
+        """Remember the parameters that a plan is made with at this point of the log."""
+        self.authorship.plan(episode, self.chain.follow(self.experience.changes).theta)
+
     def plays(self, episode: int, planned: int) -> None:
-        """An episode starts on the plan that was made for another number."""
+        """An episode plays the plan that was made for another number."""
         self.authorship.plays(episode, planned)
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
@@ -129,8 +133,8 @@ class Reinforce(Agent[ReinforceOptions]):
         there is no model; ``value`` is the share of good labels in the last batch.
         """
         began = time.perf_counter()
-        theta = self.chain.follow(self.experience.changes).theta
-        self.authorship.plan(episode, theta)
+        self.planned(episode)
+        theta = self.chain.newest.theta
         if mode == "learn":
             self._planned_at = len(self.chain.order)
         policy = NetworkPolicy(self.network, theta, self.lens)

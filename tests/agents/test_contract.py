@@ -186,6 +186,7 @@ class TestEveryKind:
     def test_an_episode_may_play_the_plan_of_another(self, kind):
         agent = make_agent(spec_of(kind))
         policy = agent.plan(0, certify=False).policy
+        agent.planned(0)
         agent.plays(1, 0)
         agent.finish(1, play(agent, 1, policy, generator(5, 1)))
         agent.label(1, 1)

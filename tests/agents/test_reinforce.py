@@ -198,6 +198,37 @@ class TestWhoPlayed:
             again.label(number, agent.experience.labels[number])
         np.testing.assert_array_equal(agent.plan(99).policy.theta, again.plan(99).policy.theta)
 
+    def test_the_log_with_its_plans_gives_the_same_agent_always(self):
+        """Labels late and corrected: it is enough to say where in the log plans were made."""
+        agent, again, bare, log = agent_of(), agent_of(), agent_of(), []
+        for first in range(0, 12 * BATCH, 4):
+            log.append(("planned", first))
+            policy = agent.plan(first).policy
+            for number in range(first, first + 4):
+                agent.plays(number, first)
+                play(agent, number, policy)
+                log.append(("finish", number, first, agent.experience.episodes[number]))
+                late = number - 7
+                if late >= 0:
+                    log.append(("label", late, late % 3 // 2))
+                    agent.label(late, late % 3 // 2)
+            if first % 16 == 0 and first:
+                log.append(("label", first // 2, 1))
+                agent.label(first // 2, 1)
+        for what, number, *rest in log:
+            if what == "planned":
+                again.planned(number)
+            elif what == "label":
+                again.label(number, *rest)
+                bare.label(number, *rest)
+            else:
+                again.plays(number, rest[0])
+                again.finish(number, rest[1])
+                bare.finish(number, rest[1])
+        wanted = agent.plan(99).policy.theta
+        np.testing.assert_array_equal(again.plan(99).policy.theta, wanted)
+        assert np.abs(bare.plan(99).policy.theta - wanted).max() > 1e-6
+
     def test_versions_nobody_played_are_let_go(self, monkeypatch):
         monkeypatch.setattr("app.agents.authorship.OPEN", 3)
         kept = Authorship()
