@@ -1,4 +1,4 @@
-"""The drawing of the paper's figure, and its numbers, from the record of runs."""
+"""The drawing of the paper's figure, and the table of its numbers, from the record of runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,13 @@ NAMES = {
     "hints": "2 x 64 ReLU, step 0.002,\nsees the way to a near goal",
     "literal": "literal: 10 x 4 ReLU",
 }
-CHECKPOINTS = (0, 300, 600, 1000, 2000)
+TITLES = {
+    "working": "working (the defaults)",
+    "slow": '`"step_size": 0.001`',
+    "hints": '`"activation": "relu"`, and the difference to the goal, at most 3 each way, is seen',
+    "literal": '`"configuration": "literal"`',
+}
+CHECKPOINTS = (300, 600, 1000, 2000)
 
 
 def draw(path: Path, record: list[Record], steps: int) -> None:
@@ -43,21 +49,26 @@ def draw(path: Path, record: list[Record], steps: int) -> None:
     figure.savefig(path, dpi=130)
 
 
-def numbers(record: list[Record]) -> list[str]:
-    """Mean and standard deviation over the runs at a few gradient steps."""
-    lines = []
-    for name in NAMES:
+def table(record: list[Record]) -> str:
+    """Mean and standard deviation over the runs at a few gradient steps, in Markdown."""
+    lines = [
+        "| settings | runs | " + " | ".join(f"{step} steps" for step in CHECKPOINTS) + " |",
+        "|---" * (2 + len(CHECKPOINTS)) + "|",
+    ]
+    for name, title in TITLES.items():
         steps, success = _successes(record, name)
-        for step in CHECKPOINTS:
-            at = np.flatnonzero(steps == step)
-            if len(success) and len(at):
-                values = success[:, at[0]]
-                spread = values.std(ddof=1) if len(values) > 1 else 0.0
-                lines.append(
-                    f"{name} at {step}: {values.mean():.4f} +- {spread:.4f}, "
-                    f"least {values.min():.4f}, {len(values)} runs"
-                )
-    return lines
+        cells = [_cell(success[:, steps == step]) for step in CHECKPOINTS] if len(success) else []
+        if cells:
+            lines.append(f"| {title} | {len(success)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(values: NDArray[np.float64]) -> str:
+    """The runs at one step (runs, 1), if they went as far."""
+    if not values.size:
+        return ""
+    spread = values.std(ddof=1) if len(values) > 1 else 0.0
+    return f"{values.mean():.4f} ± {spread:.4f}"
 
 
 def _successes(record: list[Record], name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -3,7 +3,8 @@
     python -m benchmarks.paper_figure [--runs N] [--only working,literal] [--draw]
 
 Every run drives the agent kind `reinforce` itself. Runs go to a record as they finish and are not
-repeated, so that they can be made a few at a time; with `--draw` only the figure is made anew.
+repeated, so that they can be made a few at a time. From the record the figure is drawn and the
+table in `docs/reinforce.md` is written; with `--draw` that is all that is done.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from app.agents import AgentSpec, make_agent
 from app.agents.spec import parse
 from app.learning.planning.network_policy import NetworkPolicy
 from app.simulation.goal_grid import GoalGrid
-from benchmarks.paper_drawing import draw, numbers
+from benchmarks.paper_drawing import draw, table
 
-FIGURES = Path(__file__).parent.parent / "docs" / "figures"
+DOCS = Path(__file__).parent.parent / "docs"
+FIGURES, PAGE = DOCS / "figures", DOCS / "reinforce.md"
 RECORD, PICTURE = FIGURES / "paper_experiment.json", FIGURES / "paper_experiment.png"
 FIRST_SEED = 5000  # seeds that no setting was chosen on
 BATCH, EVERY = 30, 25
+MARKS = ("<!-- runs: written by benchmarks.paper_figure -->\n", "<!-- end of runs -->\n")
 SHOWN = (10**9, 10**9 + 1)  # the episodes whose paths are drawn; far beyond any that is learned
 
 Record = dict[str, Any]
@@ -132,7 +135,7 @@ def _rounded(one: Record) -> Record:
 
 
 def main() -> None:
-    """Measure what is missing, draw, and print the numbers."""
+    """Measure what is missing, draw, and write the numbers."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--runs", type=int, help="of each configuration; 40 or 12")
     parser.add_argument("--only", default=",".join(CONFIGURATIONS), help="configurations")
@@ -143,8 +146,15 @@ def main() -> None:
         measure(chosen.only.split(","), chosen.runs, chosen.jobs)
     record = read()
     draw(PICTURE, record, CONFIGURATIONS["working"].steps)
-    for line in numbers(record):
-        console.print(line)
+    PAGE.write_text(with_table(PAGE.read_text(), table(record)))
+    console.print(table(record), soft_wrap=True)
+
+
+def with_table(page: str, rows: str) -> str:
+    """The page with these rows between its marks."""
+    before, rest = page.split(MARKS[0])
+    _, after = rest.split(MARKS[1])
+    return before + MARKS[0] + rows + MARKS[1] + after
 
 
 if __name__ == "__main__":

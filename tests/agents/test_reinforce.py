@@ -1,5 +1,9 @@
 """The agent kind `reinforce`: what it learns from whom, and that the past can be corrected."""
 
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -347,6 +351,12 @@ class TestService:
 
 
 class TestOptions:
+    def test_the_specification_in_the_documentation(self):
+        page = Path(__file__).parents[2] / "docs" / "reinforce.md"
+        _, found, _ = re.split(r"```(?:json)?\n", page.read_text())
+        agent = make_agent(parse(AgentSpec, json.loads(found)))
+        assert agent.network.sizes == (4, 64, 64, 4)
+
     def test_the_literal_configuration_is_the_papers_text(self):
         data = {"kind": "reinforce", "configuration": "literal"}
         spec = spec_of().model_copy(update={"algorithm": data})

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from benchmarks import paper_figure
-from benchmarks.paper_drawing import draw, numbers
+from benchmarks.paper_drawing import draw, table
 from benchmarks.paper_figure import Configuration
 
 
@@ -48,16 +48,21 @@ def test_the_record_is_kept_and_drawn(short):
         assert len(picture.convert("L").getcolors()) > 50
 
 
-def test_numbers_are_means_and_deviations():
+def test_the_table_has_means_and_deviations():
     record = [
         {"name": "working", "seed": seed, "every": 300, "success": [0.01, 0.5 + shift, 0.9]}
         for seed, shift in enumerate((-0.1, 0.1))
     ]
-    lines = numbers(record)
-    assert lines[1] == "working at 300: 0.5000 +- 0.1414, least 0.4000, 2 runs"
-    assert len(lines) == 3
+    (line,) = table(record).splitlines()[2:]
+    assert line == "| working (the defaults) | 2 | 0.5000 ± 0.1414 | 0.9000 ± 0.0000 |  |  |"
 
 
-def test_an_empty_record_has_no_numbers(short):
+def test_an_empty_record_has_no_rows(short):
     assert paper_figure.read() == []
-    assert numbers([]) == []
+    assert len(table([]).splitlines()) == 2
+
+
+def test_the_page_says_what_the_record_says():
+    page, record = paper_figure.PAGE.read_text(), paper_figure.read()
+    assert paper_figure.with_table(page, table(record)) == page
+    assert {one["name"] for one in record} == set(paper_figure.CONFIGURATIONS)
