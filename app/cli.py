@@ -41,7 +41,8 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 _TASKS = ", ".join(task_names())
-_KINDS = ", ".join(AGENT_KINDS)
+# Simulated tasks have numbered states: kinds that see numbers have no place there.
+_KINDS = ", ".join(name for name, kind in AGENT_KINDS.items() if not kind.observes)
 
 
 def main() -> None:

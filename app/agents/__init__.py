@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from app.agents.base import Agent
+from app.agents.reinforce import Reinforce
 from app.agents.spec import AgentSpec
 from app.agents.thompson import Thompson
 from app.agents.ucbvi import Ucbvi
@@ -19,7 +20,13 @@ from app.errors import InvalidValue
 from app.learning.planning.problem import PlanBudget
 
 AGENT_KINDS: Mapping[str, type[Agent[Any]]] = MappingProxyType(
-    {"thompson": Thompson, "ucbvi": Ucbvi, "ucbvi_exact": UcbviExact, "uniform": Uniform}
+    {
+        "thompson": Thompson,
+        "ucbvi": Ucbvi,
+        "ucbvi_exact": UcbviExact,
+        "reinforce": Reinforce,
+        "uniform": Uniform,
+    }
 )
 
 

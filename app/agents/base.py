@@ -42,18 +42,30 @@ class Agent(ABC, Generic[AnyOptions]):
     """One learning agent. A kind is a subclass with its own options and its own ``plan``."""
 
     options_type: ClassVar[type[Options]]
+    observes: ClassVar[bool] = False  # numbers as they are, instead of numbered states
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         self.spec = spec
         self.budget = budget or PlanBudget()
         self.options: AnyOptions = parse(self.options_type, spec.algorithm, "algorithm")  # type: ignore[assignment]
-        self.experience = Experience(spec.spaces)
+        spec.check_states(self.observes)
+        box = spec.observations
+        self.experience = Experience(spec.spaces, None if box is None else box.size)
         self.given_start = spec.start()
         self.given_features: AnyFeatures | None = (
             None  # without a map of the client's, or with `auto`
         )
         if spec.features is not None and not isinstance(spec.features, AutoFeatures):
             self.given_features = spec.features.build(spec.spaces)
+
+    def planned(self, episode: int) -> None:
+        """A plan was made for an episode here: what `plan` says by itself, for a log told again.
+
+        Only kinds that must know who played an episode listen to this and to `plays`.
+        """
+
+    def plays(self, episode: int, planned: int) -> None:
+        """An episode plays the plan made for the number ``planned``; told before it finishes."""
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
         """Learn the transitions of a finished episode; its label may come at any time later."""

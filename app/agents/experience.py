@@ -6,7 +6,7 @@ withdrawn leaves no trace: the state is what it would have been without it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +24,9 @@ Arrays = dict[str, NDArray[Any]]
 class Experience:
     """The finished episodes by number, their labels, and the transitions they showed."""
 
-    def __init__(self, spaces: Spaces) -> None:
+    def __init__(self, spaces: Spaces, observed: int | None = None) -> None:
         self.spaces = spaces
+        self.observed = observed  # how many numbers are seen; None: states are numbered
         self.transitions = TransitionCounts(spaces)
         self.episodes: dict[int, Trajectory] = {}
         self.labels: dict[int, int] = {}
@@ -35,6 +36,7 @@ class Experience:
         """An episode is over; its transitions count from now on, its label may come later."""
         if episode in self.episodes:
             raise InvalidValue("episode", f"a new number, {episode} is known")
+        trajectory.check_observations(self.observed)
         self.transitions.add(trajectory)
         self.episodes[episode] = trajectory
 
@@ -50,6 +52,7 @@ class Experience:
 
     def abandon(self, trajectory: Trajectory) -> None:
         """An episode was given up: its transitions count, and no label will come."""
+        trajectory.check_observations(self.observed)
         self.transitions.add(trajectory)
 
     def label(self, episode: int, label: int) -> None:
@@ -79,8 +82,11 @@ class Experience:
         numbers = list(self.episodes)
         played = [self.episodes[number] for number in numbers]
         none: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
-        counts = {f"transitions.{key}": value for key, value in self.transitions.arrays().items()}
-        return counts | {
+        stored: Arrays = {f"transitions.{k}": v for k, v in self.transitions.arrays().items()}
+        if self.observed is not None:
+            seen = [one.observations for one in played if one.observations is not None]
+            stored["observations"] = np.concatenate([np.empty((0, self.observed)), *seen])
+        return stored | {
             "episodes": np.array(numbers, dtype=np.int64),
             "lengths": np.array([len(one) for one in played], dtype=np.int64),
             "finals": np.array([one.final for one in played], dtype=np.int64),
@@ -100,10 +106,11 @@ class Experience:
             states = np.split(arrays["states"].astype(np.int64), cuts)
             actions = np.split(arrays["actions"].astype(np.int64), cuts)
             ends = zip(arrays["finals"].tolist(), arrays["ended"].tolist(), strict=True)
-            for number, s, a, end in zip(
-                arrays["episodes"].tolist(), states, actions, ends, strict=False
+            seen = self._observations(arrays, cuts)
+            for number, s, a, end, o in zip(
+                arrays["episodes"].tolist(), states, actions, ends, seen, strict=False
             ):
-                self.episodes[number] = Trajectory(s, a, *end)
+                self.episodes[number] = Trajectory(s, a, *end, observations=o)
             for episode, label, sign in arrays["changes"].tolist():
                 if sign > 0:
                     self.labels[episode] = label
@@ -112,3 +119,15 @@ class Experience:
                 self.changes.append((episode, label, sign))
         except (KeyError, ValueError, TypeError, InvalidValue) as error:
             raise SnapshotError(f"experience: {error!r}") from error
+
+    def _observations(
+        self, arrays: Mapping[str, NDArray[Any]], cuts: NDArray[np.int64]
+    ) -> Sequence[NDArray[np.float64] | None]:
+        """What was seen in each stored episode; None for those whose states are numbered."""
+        if self.observed is None:
+            if "observations" in arrays:
+                raise InvalidValue("observations", "none")
+            return [None] * len(arrays["episodes"])
+        if arrays["observations"].shape != (int(arrays["lengths"].sum()), self.observed):
+            raise InvalidValue("observations", f"{self.observed} numbers for every step")
+        return np.split(arrays["observations"], cuts)

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from app.errors import InvalidValue
@@ -15,6 +25,7 @@ from app.learning.features import FeatureMap, Floats, OneHot, Spaces, Table
 
 Part = Literal["step", "state", "action"]
 NamedState = StrictInt | StrictStr  # a state's number, or its name where a client has names
+Bound = Annotated[float, Field(ge=-1e9, le=1e9)]
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
@@ -113,8 +124,11 @@ class EventFeature(Strict):
         if len(given) != 1:
             raise InvalidValue(place, f"exactly one of {', '.join(SIZES)}")
         states = getattr(self, given[0])
+        states = states if isinstance(states, tuple) else (states,)
+        if not all(isinstance(state, int) for state in states):
+            raise InvalidValue(f"{place}.{given[0]}", "numbers of states")
         try:
-            return Event(given[0], states if isinstance(states, tuple) else (states,))
+            return Event(given[0], states)
         except InvalidValue as error:
             raise InvalidValue(f"{place}.{error.field}", error.expected) from error
 
@@ -151,16 +165,61 @@ Features = Annotated[
 ]
 
 
+class Box(Strict):
+    """Numbers that an agent sees as they are, each with the bounds it is scaled by."""
+
+    low: tuple[Bound, ...] = Field(min_length=1, max_length=1024)
+    high: tuple[Bound, ...] = Field(min_length=1, max_length=1024)
+
+    @field_validator("high")
+    @classmethod
+    def _above_low(cls, high: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
+        low = info.data.get("low", high)
+        if len(low) != len(high):
+            raise ValueError(f"{len(low)} numbers, as many as low has")
+        if "low" in info.data and not all(
+            one < other for one, other in zip(low, high, strict=True)
+        ):
+            raise ValueError("numbers above those of low")
+        return high
+
+    @property
+    def size(self) -> int:
+        """How many numbers are seen."""
+        return len(self.low)
+
+
 class AgentSpec(Strict):
-    """Everything that fixes an agent: with the same episodes and labels it acts the same."""
+    """Everything that fixes an agent: with the same episodes and labels it acts the same.
+
+    An agent acts in numbered ``states``, or sees ``observations``; then ``states`` is 1.
+    """
 
     states: int = Field(ge=1, strict=True)
+    observations: Box | None = None
     actions: int = Field(ge=1, strict=True)
     horizon: int = Field(ge=1, strict=True)
     features: Features | None = None
     algorithm: dict[str, Any] = {"kind": "thompson"}
     seed: int = Field(default=0, ge=0, lt=2**63, strict=True)
     initial_states: tuple[float, ...] | None = None  # a distribution over the states
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_state(cls, data: Any) -> Any:
+        """With observations there are no states to count."""
+        if isinstance(data, dict) and data.get("observations") is not None:
+            return {"states": 1} | data
+        return data
+
+    def check_states(self, observes: bool) -> None:
+        """Refuse what a kind cannot act on: one ``observes`` numbers, the others count states."""
+        if observes and self.observations is None:
+            raise InvalidValue("states", "numbers without bins: this kind sees them as they are")
+        if not observes and self.observations is not None:
+            raise InvalidValue("states", "bins for every number: this kind counts states")
+        if observes and self.states != 1:
+            raise InvalidValue("states", "1, because observations take their place")
 
     @property
     def spaces(self) -> Spaces:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.agents import AGENT_KINDS
 from app.agents.insight import Insight
 from app.hosting.ids import agent_id, episode_id
 from app.hosting.learner import EXPLOIT
@@ -66,6 +67,7 @@ class HostedAgent:
         self.specification = specification
         self.horizon = specification.horizon
         self.seed = specification.seed
+        self.observes = AGENT_KINDS[specification.options.kind].observes  # numbers as they are
         self.paused: bool = row.paused
         self.next_episode: int = row.episodes
         self.running: int = row.running

@@ -79,7 +79,8 @@ class HostedEpisode:
         """Take the next step in ``state``, whose index is ``index``; what to write."""
         assert self.plan is not None
         luck = number_of(self.stream, self.length)
-        self.action, self.memory = self.plan.policy.act(self.length, index, self.memory, luck)
+        seen: Any = tuple(state) if self.agent.observes else index
+        self.action, self.memory = self.plan.policy.act(self.length, seen, self.memory, luck)
         self.state = state
         row = writes.step_row(
             self.agent.number, self.number, self.length, index, self.action, state

@@ -8,10 +8,11 @@ writes.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, Engine
 
 from app.agents import Agent, make_agent, restore_agent
@@ -91,6 +92,7 @@ class _Warm:
     version: int  # of its last plan; -1 before the first
     snapshot_event: int
     snapshot_size: int
+    told: int = 0  # the version up to which it knows which plans were made
     labels: int = 0  # since the last plan, like the rest
     ends: int = 0
     corrections: int = 0
@@ -134,7 +136,8 @@ class Learner:
             pending = [unpack_policy(one) for one in lessons.read_pending(connection, job.agent)]
         clock.lap("read")
         if not (warm.is_due() or job.more):
-            return Lesson(job.agent, warm.event, max(warm.version, 0))
+            version = max(warm.version, 0)
+            return Lesson(job.agent, warm.event, version, notes=notes_of(warm.agent))
         agent = warm.agent
         agent.refit()
         clock.lap("fit")
@@ -144,10 +147,11 @@ class Learner:
             pending.append(plan.policy)
             plans.append(_stored(number, plan))
         if warm.version != warm.event:
-            plans.append(_stored(EXPLOIT, agent.plan(job.first, "exploit")))
+            exploit = agent.plan(_planned_as(warm.event, EXPLOIT), "exploit")
+            plans.append(_stored(EXPLOIT, exploit))
         clock.lap("plan")
         insight, snapshot = agent.insight(), self._snapshot(warm)
-        warm.version = warm.event
+        warm.version = warm.told = warm.event
         warm.labels = warm.ends = warm.corrections = 0
         packed = None if insight is None else insight.pack()
         clock.lap("pack")
@@ -193,20 +197,35 @@ class Learner:
         if snapshot is None:
             return _Warm(make_agent(spec, self._budget), 0, -1, 0, 0)
         agent = restore_agent(spec, snapshot, self._budget)
-        return _Warm(agent, event, version, event, len(snapshot))
+        return _Warm(agent, event, version, event, len(snapshot), told=event)
 
     def _take_in(self, connection: Connection, number: int, warm: _Warm) -> None:
         """Tell the agent every event that it does not know yet."""
         fresh = lessons.read_lessons(connection, number, warm.event)
         told = [event.episode for event in fresh if event.kind in ("finished", "abandoned")]
         played = lessons.read_played(connection, number, told)
+        made = self._plans_made(connection, number, warm)
         for event in fresh:
+            while made and made[0][0] < event.number:
+                warm.agent.planned(_planned_as(*made.popleft()))
             after_plan = event.number > warm.version
             _tell(warm, event.kind, event.episode, event.value, played, after_plan)
-            if event.kind == "reported":
+            if event.kind == "reported" and not warm.agent.observes:
                 final = lessons.read_played(connection, number, [event.episode])[event.episode]
                 warm.agent.report(event.episode, _final(final), final.ended)
             warm.event = event.number
+        for plan in made:
+            warm.agent.planned(_planned_as(*plan))
+        warm.told = max(warm.told, warm.version)
+
+    def _plans_made(
+        self, connection: Connection, number: int, warm: _Warm
+    ) -> deque[tuple[int, int]]:
+        """Plans that were made elsewhere and played, for kinds that must know who played."""
+        listens = type(warm.agent).planned is not Agent.planned
+        if not listens or warm.told >= warm.version:
+            return deque()
+        return deque(lessons.read_plans_played(connection, number, warm.told))
 
     def _snapshot(self, warm: _Warm) -> bytes | None:
         """What the agent knows, when it is small or the log has grown by a tenth."""
@@ -223,10 +242,14 @@ def _tell(
 ) -> None:
     """One event; ``new`` when the last plan does not know it."""
     if kind == "finished":
-        warm.agent.finish(episode, trajectory(played[episode], bool(value)))
+        one = played[episode]
+        if one.plan is not None:
+            warm.agent.plays(episode, _planned_as(one.version, one.plan))
+        warm.agent.finish(episode, trajectory(one, bool(value), warm.agent.observes))
         warm.ends += new
     elif kind == "abandoned":
-        warm.agent.abandon(trajectory(played[episode], bool(value)))
+        one = played[episode]
+        warm.agent.abandon(trajectory(one, bool(value), warm.agent.observes))
         warm.ends += new
     elif kind == "labelled":
         assert value is not None
@@ -238,8 +261,17 @@ def _tell(
         warm.corrections += new
 
 
-def trajectory(played: Played, whole: bool) -> Trajectory:
+def _planned_as(version: int, plan: int) -> int:
+    """The number that a plan was made under: an exploit plan has one for each version."""
+    return -2 - version if plan == EXPLOIT else plan
+
+
+def trajectory(played: Played, whole: bool, observes: bool) -> Trajectory:
     """An episode as the mathematics takes it; its end only where ``whole``."""
+    if observes:
+        seen = np.array(played.observations, dtype=np.float64)
+        ended = whole and played.ended
+        return Trajectory.observed(seen.reshape(len(played.actions), -1), played.actions, ended)
     if not whole:
         return Trajectory(played.states, played.actions)
     return Trajectory(played.states, played.actions, _final(played), played.ended)

@@ -116,7 +116,8 @@ class Learning:
         began = time.perf_counter()
         now = now_milliseconds()
         if not lesson.plans:
-            await self._store(agent, lambda: [_learned(agent, learned, agent.version)])
+            noted = _noted(agent, lesson)
+            await self._store(agent, lambda: [_learned(agent, learned, agent.version), noted])
             agent.learned = learned
             return
         plans = await asyncio.to_thread(_hosted, lesson)
@@ -240,8 +241,12 @@ def _stored(agent: HostedAgent, lesson: Lesson, now: int) -> list[Write]:
         *made,
         Write(writes.ADD_VERSION, version),
         Write(know, knowledge),
-        Write(writes.NOTE, {"the_agent": agent.number, "new_notes": lesson.notes}),
+        _noted(agent, lesson),
     ]
+
+
+def _noted(agent: HostedAgent, lesson: Lesson) -> Write:
+    return Write(writes.NOTE, {"the_agent": agent.number, "new_notes": lesson.notes})
 
 
 def _plan_row(agent: int, version: int, plan: PlannedPolicy) -> dict[str, object]:

@@ -122,17 +122,20 @@ class Specification(Strict):
     @cached_property
     def agent_spec(self) -> AgentSpec:
         """What the mathematics takes."""
+        observations = None
         if isinstance(self.states, Box) and self.states.bins is None:
-            raise InvalidValue("states.bins", "the number of bins of each dimension")
-        return AgentSpec(
-            states=self.states.size,
-            actions=self.actions.size,
-            horizon=self.horizon,
-            features=self._features(),
-            algorithm=self.options.model_dump(),
-            seed=self.seed,
-            initial_states=self._start(),
-        )
+            observations = {"low": self.states.low, "high": self.states.high}
+        data = {
+            "states": self.states.size,
+            "observations": observations,
+            "actions": self.actions.size,
+            "horizon": self.horizon,
+            "features": self._features(),
+            "algorithm": self.options.model_dump(),
+            "seed": self.seed,
+            "initial_states": self._start(),
+        }
+        return parse(AgentSpec, data)
 
     @property
     def options(self) -> Options:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from app.errors import InvalidValue
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 UNREPORTED = -1
 
@@ -21,12 +22,22 @@ class Trajectory:
     ``ended`` says that the environment ended the episode, in state ``final``, where it stays for
     the rest of the horizon. Without ``ended``, ``final`` is the state that the last action led to
     and from which the episode could have gone on. ``final`` is -1 where nobody reported it.
+
+    Where the agent sees k numbers instead of a numbered state, they are in ``observations`` and
+    every state is 0.
     """
 
     states: Integers  # (n,)
     actions: Integers  # (n,)
     final: int = UNREPORTED
     ended: bool = False
+    observations: Floats | None = None  # (n, k)
+
+    @classmethod
+    def observed(cls, observations: Floats, actions: Integers, ended: bool = False) -> Trajectory:
+        """An episode of an agent that sees numbers."""
+        states = np.zeros(len(actions), dtype=np.int64)
+        return cls(states, actions, UNREPORTED, ended, observations)
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -44,3 +55,15 @@ class Trajectory:
                 raise InvalidValue(field, f"whole numbers from 0 to {bound - 1}")
         if not UNREPORTED <= self.final < states:
             raise InvalidValue("trajectory.final", f"a state from 0 to {states - 1}, or -1")
+
+    def check_observations(self, numbers: int | None) -> None:
+        """Refuse observations that are not ``numbers`` finite numbers a step; None: any at all."""
+        field, seen = "trajectory.observations", self.observations
+        if numbers is None:
+            if seen is not None:
+                raise InvalidValue(field, "none, because states are numbered")
+            return
+        if seen is None or seen.shape != (len(self), numbers):
+            raise InvalidValue(field, f"{numbers} numbers for each of the {len(self)} steps")
+        if not np.issubdtype(seen.dtype, np.floating) or not np.isfinite(seen).all():
+            raise InvalidValue(field, "finite numbers")

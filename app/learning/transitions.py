@@ -67,6 +67,8 @@ class TransitionCounts:
         inside = place < len(self._keys)
         known[inside] = self._keys[place[inside]] == fresh[inside]
         self._counts[place[known]] += times[known]
+        if known.all():
+            return
         self._keys = np.insert(self._keys, place[~known], fresh[~known])
         self._counts = np.insert(self._counts, place[~known], times[~known])
 

@@ -27,6 +27,8 @@ class Played(NamedTuple):
     final: int | None
     final_observation: list[float] | None
     ended: bool
+    version: int  # of the policy that played it
+    plan: int | None  # the episode that its plan was made for; None where it has none
 
 
 def read_specification(connection: Connection, agent: int) -> dict[str, Any] | None:
@@ -74,7 +76,12 @@ def read_played(connection: Connection, agent: int, numbers: Iterable[int]) -> d
 def _read_some(connection: Connection, agent: int, numbers: list[int]) -> dict[int, Played]:
     ends = connection.execute(
         select(
-            episodes.c.number, episodes.c.final, episodes.c.final_observation, episodes.c.ended
+            episodes.c.number,
+            episodes.c.final,
+            episodes.c.final_observation,
+            episodes.c.ended,
+            episodes.c.policy_version,
+            episodes.c.plan,
         ).where(episodes.c.agent == agent, episodes.c.number.in_(numbers))
     ).all()
     rows = connection.execute(
@@ -95,8 +102,25 @@ def _read_some(connection: Connection, agent: int, numbers: list[int]) -> dict[i
             end.final,
             end.final_observation,
             bool(end.ended),
+            end.policy_version,
+            end.plan,
         )
     return found
+
+
+def read_plans_played(connection: Connection, agent: int, version: int) -> list[tuple[int, int]]:
+    """The (version, episode that it was made for) of plans that were played since a version."""
+    query = (
+        select(episodes.c.policy_version, episodes.c.plan)
+        .where(
+            episodes.c.agent == agent,
+            episodes.c.policy_version >= version,
+            episodes.c.plan.is_not(None),
+        )
+        .distinct()
+        .order_by(episodes.c.policy_version, episodes.c.plan)
+    )
+    return [(row.policy_version, row.plan) for row in connection.execute(query)]
 
 
 def read_pending(connection: Connection, agent: int) -> list[bytes]:

@@ -111,6 +111,66 @@ class TestForms:
         assert again == spec
 
 
+BOX = {"low": [0.0, -1.0], "high": [9, 1.0]}
+SEES = {"actions": A, "horizon": H, "algorithm": {"kind": "reinforce"}}
+
+
+class TestObservations:
+    def refusal(self, box, **changes):
+        with pytest.raises(InvalidValue) as caught:
+            make_agent(parse(AgentSpec, SEES | {"observations": box} | changes))
+        return caught.value
+
+    def test_they_take_the_place_of_states(self):
+        spec = parse(AgentSpec, SEES | {"observations": BOX})
+        assert spec.states == 1
+        assert spec.observations.size == 2
+        assert spec.observations.high == (9.0, 1.0)
+        assert make_agent(spec).experience.observed == 2
+
+    def test_they_survive_the_way_through_json(self):
+        spec = parse(AgentSpec, SEES | {"observations": BOX})
+        assert AgentSpec.model_validate_json(spec.model_dump_json()) == spec
+
+    def test_no_observations_are_none(self):
+        assert parse(AgentSpec, SMALL | {"observations": None}).observations is None
+
+    @pytest.mark.parametrize(
+        ("box", "field", "expected"),
+        [
+            ({"low": [], "high": []}, "low", "at least 1 of them"),
+            ({"low": [0.0]}, "high", "a value"),
+            ({"low": [0.0], "high": [1.0, 2.0]}, "high", "1 numbers, as many as low has"),
+            ({"low": [0.0, 2.0], "high": [1.0, 2.0]}, "high", "numbers above those of low"),
+            ({"low": [0.0], "high": [float("inf")]}, "high.0", None),
+            ({"low": [float("nan")], "high": [1.0]}, "low.0", "a finite number"),
+            ({"low": [-1e10], "high": [1.0]}, "low.0", None),
+            ({"low": ["x"], "high": [1.0]}, "low.0", None),
+            ({"low": [0.0], "high": [1.0], "bins": [3]}, "bins", "no such option"),
+        ],
+    )
+    def test_boxes_that_are_none(self, box, field, expected):
+        error = self.refusal(box)
+        assert error.field == f"observations.{field}"
+        assert expected is None or error.expected == expected
+
+    def test_something_that_is_no_box(self):
+        assert self.refusal([0.0, 1.0]).field == "observations"
+
+    @pytest.mark.parametrize("kind", ["thompson", "ucbvi", "uniform"])
+    def test_a_kind_that_counts_states_needs_bins(self, kind):
+        error = self.refusal(BOX, algorithm={"kind": kind})
+        assert (error.field, "bins" in error.expected) == ("states", True)
+
+    def test_a_kind_that_sees_numbers_takes_no_numbered_states(self):
+        assert refusal(algorithm={"kind": "reinforce"}).field == "states"
+        error = self.refusal(BOX, states=4)
+        assert (error.field, error.expected) == (
+            "states",
+            "1, because observations take their place",
+        )
+
+
 class TestRefusals:
     @pytest.mark.parametrize("field", ["states", "actions", "horizon"])
     @pytest.mark.parametrize("size", [0, -1, 2.5, None, "many", [3], 3.0, "3", True])

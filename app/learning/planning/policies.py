@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from app.errors import SnapshotError
+from app.errors import InvalidValue, SnapshotError
 from app.learning.planning.grid_policy import GridPolicy
 from app.learning.planning.history_policy import HistoryPolicy
+from app.learning.planning.network_policy import NetworkPolicy
 from app.learning.planning.paper import PaperPolicy
 from app.learning.planning.problem import Policy
 from app.learning.planning.reward_policy import RewardPolicy
@@ -26,6 +27,7 @@ POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
         for kind in (
             GridPolicy,
             HistoryPolicy,
+            NetworkPolicy,
             PaperPolicy,
             RewardPolicy,
             TrackedPolicy,
@@ -33,6 +35,19 @@ POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
         )
     }
 )
+
+State = int | tuple[float, ...]  # a state's number, or the numbers that are seen
+
+
+def act_in(
+    policy: Policy, step: int, state: State, memory: tuple[int, ...], uniform: float
+) -> tuple[int, tuple[int, ...]]:
+    """`Policy.act`, for a caller that has both numbered states and observations."""
+    if isinstance(policy, NetworkPolicy):
+        return policy.act(step, state, memory, uniform)
+    if not isinstance(state, int):
+        raise InvalidValue("state", "the number of a state")
+    return policy.act(step, state, memory, uniform)
 
 
 def pack_policy(policy: Policy) -> bytes:

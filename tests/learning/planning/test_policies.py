@@ -12,9 +12,13 @@ from app.learning.trajectory import Trajectory
 
 
 def planned(kind, **options):
-    spec = {"states": 3, "actions": 2, "horizon": 4, "algorithm": {"kind": kind, **options}}
+    observes = AGENT_KINDS[kind].observes
+    states = {"observations": {"low": [0.0], "high": [2.0]}} if observes else {"states": 3}
+    spec = states | {"actions": 2, "horizon": 4, "algorithm": {"kind": kind, **options}}
     agent = make_agent(parse(AgentSpec, spec))
-    agent.finish(0, Trajectory(np.array([0, 1, 2, 2]), np.array([1, 1, 0, 1])))
+    states, actions = np.array([0, 1, 2, 2]), np.array([1, 1, 0, 1])
+    seen = states[:, None].astype(np.float64)
+    agent.finish(0, Trajectory.observed(seen, actions) if observes else Trajectory(states, actions))
     agent.label(0, 1)
     return agent.plan(1).policy
 

@@ -1,0 +1,80 @@
+"""A chain of updates, one per batch of labelled episodes, that is exact under corrections.
+
+The labelled episodes, in the order of their numbers, are cut into batches; the last, unfinished one
+waits. State k + 1 is an update of state k by batch k, so the newest state is a function of which
+labels there are and not of when they came. After a label that is late, replaced or withdrawn the
+chain is replayed from the last kept state before it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, TypeVar
+
+State = TypeVar("State")
+
+
+class Chain(Generic[State]):
+    """The states after some of the batches, the newest among them."""
+
+    def __init__(
+        self, first: State, batch: int, update: Callable[[State, Sequence[int]], State]
+    ) -> None:
+        self.batch = batch
+        self.order: list[int] = []  # the labelled episodes, by number
+        self.states: dict[int, State] = {0: first}  # by the number of batches behind them
+        self.seen = 0  # changes of labels taken in
+        self._update = update
+
+    @property
+    def length(self) -> int:
+        """How many batches have been learned."""
+        return max(self.states)
+
+    @property
+    def newest(self) -> State:
+        """The state after all batches learned so far."""
+        return self.states[self.length]
+
+    def members(self, index: int) -> Sequence[int]:
+        """The episodes of a batch."""
+        return self.order[index * self.batch : (index + 1) * self.batch]
+
+    def follow(self, changes: Sequence[tuple[int, int, int]]) -> State:
+        """Take in the (episode, label, sign) that came since the last call, and learn."""
+        self._take_back(self._take_in(changes[self.seen :]))
+        self.seen = len(changes)
+        for index in range(self.length, len(self.order) // self.batch):
+            self.states[index + 1] = self._update(self.newest, self.members(index))
+            self.states = {k: self.states[k] for k in kept(index + 1) if k in self.states}
+        return self.newest
+
+    def _take_in(self, fresh: Iterable[tuple[int, int, int]]) -> int:
+        """The first place in the order from which on it is another one."""
+        first = len(self.order)
+        for episode, _, sign in fresh:
+            place = bisect_left(self.order, episode)
+            if sign > 0:
+                self.order.insert(place, episode)
+            else:
+                del self.order[place]
+            first = min(first, place)
+        return first
+
+    def _take_back(self, place: int) -> None:
+        """Forget every state that a batch from ``place`` on went into."""
+        intact = place // self.batch
+        self.states = {k: state for k, state in self.states.items() if k <= intact}
+
+
+def kept(length: int) -> list[int]:
+    """Which states to keep: the last two multiples of every power of two.
+
+    There are about 2 log2(length) of them, and a change d batches back finds one at most 4 d back.
+    """
+    places = {0, length}
+    for power in range(length.bit_length()):
+        last = length >> power
+        places |= {last << power, max(0, last - 1) << power}
+    return sorted(places)

@@ -1,0 +1,39 @@
+"""How the numbers that an agent sees enter its network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+SLACK = 4.5  # ranges beyond its bounds at which a number is held: scaled, that is 10 either way
+
+
+@dataclass(frozen=True, eq=False)
+class Lens:
+    """A number x with bounds (low, high) becomes 2 (x - low) / (high - low) - 1 if ``scaled``.
+
+    Before that it is held within 4.5 ranges of its bounds, so that nothing can overflow.
+    """
+
+    low: Floats  # (k,)
+    high: Floats  # (k,)
+    scaled: bool = True
+
+    def __call__(self, observations: Floats) -> Floats:
+        """The inputs of a network, shape (n, k) as given."""
+        held = np.minimum(np.maximum(observations, self._edges[0]), self._edges[1])
+        return 2.0 * (held - self.low) / self._span - 1.0 if self.scaled else held
+
+    @cached_property
+    def _span(self) -> Floats:
+        return np.asarray(self.high - self.low)
+
+    @cached_property
+    def _edges(self) -> tuple[Floats, Floats]:
+        slack = SLACK * self._span
+        return self.low - slack, self.high + slack
