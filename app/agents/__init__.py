@@ -13,12 +13,18 @@ from app.agents.base import Agent
 from app.agents.spec import AgentSpec
 from app.agents.thompson import Thompson
 from app.agents.ucbvi import Ucbvi
+from app.agents.ucbvi_explore import UcbviExplore
 from app.agents.uniform import Uniform
 from app.errors import InvalidValue
 from app.learning.planning.problem import PlanBudget
 
 AGENT_KINDS: Mapping[str, type[Agent[Any]]] = MappingProxyType(
-    {"thompson": Thompson, "ucbvi": Ucbvi, "uniform": Uniform}
+    {
+        "thompson": Thompson,
+        "ucbvi": Ucbvi,
+        "ucbvi_explore": UcbviExplore,
+        "uniform": Uniform,
+    }
 )
 
 

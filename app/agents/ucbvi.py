@@ -9,8 +9,9 @@ formulas to the letter; they stay saturated for millions of episodes, so the def
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -31,10 +32,9 @@ from app.learning.posterior import Posterior
 _DIRECT = OneHotFeatures(over=("step", "state", "action"))  # the paper's direct parametrisation
 
 
-class UcbviOptions(PlanningOptions):
-    """How `ucbvi` is optimistic."""
+class OptimisticOptions(PlanningOptions):
+    """How a kind is optimistic."""
 
-    kind: Literal["ucbvi"] = "ucbvi"
     constants: Literal["tuned", "paper"] = "tuned"
     optimism: Literal["logit", "reward"] | None = Field(
         default=None, description='"logit" by default, "reward" with the paper\'s constants'
@@ -46,17 +46,25 @@ class UcbviOptions(PlanningOptions):
         default=0.07, ge=0, le=10, description="added to the value of a place never visited (tuned)"
     )
     prior_deviation: float = Field(default=3.0, gt=0, le=100, description="of a weight (tuned)")
-    episodes: int = Field(default=1000, ge=1, description="N of the paper's constants")
+    episodes: int | None = Field(default=None, ge=1, description="N of the paper's constants")
     delta: float = Field(default=0.05, gt=0, lt=1, description="chance that a bound fails (paper)")
     norm_bound: float = Field(
         default=5.0, gt=0, le=100, description="B, bounds the weights (paper)"
     )
 
 
-class Ucbvi(ModelBased[UcbviOptions]):
-    """Plans for the best that the data leave possible."""
+class UcbviOptions(OptimisticOptions):
+    """How `ucbvi` is optimistic."""
 
-    options_type: ClassVar[type[Options]] = UcbviOptions
+    kind: Literal["ucbvi"] = "ucbvi"
+    episodes: int = Field(default=1000, ge=1, description="N of the paper's constants")
+
+
+AnyOptimism = TypeVar("AnyOptimism", bound=OptimisticOptions)
+
+
+class Optimist(ModelBased[AnyOptimism]):
+    """Plans for the best that the data leave possible."""
 
     def _make_beliefs(self) -> list[Belief]:
         if isinstance(self.spec.features, AutoFeatures):
@@ -70,6 +78,11 @@ class Ucbvi(ModelBased[UcbviOptions]):
     @property
     def _paper(self) -> bool:
         return self.options.constants == "paper"
+
+    @property
+    @abstractmethod
+    def episodes(self) -> int:
+        """N, the number of episodes that the paper's constants are for."""
 
     @property
     def _in_reward_space(self) -> bool:
@@ -90,12 +103,20 @@ class Ucbvi(ModelBased[UcbviOptions]):
         learned = self.beliefs[0].follow(self.experience)
         if mode == "exploit":
             return self.exploit(learned, self.options.epsilon, certify)
-        if self._paper and not self.experience.episodes:
-            return plan_uniform(self.spec.actions)  # the paper's first episode
+        if self._paper and self._is_first:
+            return plan_uniform(self.spec.actions)
         problem = self._optimistic(learned, episode, pending)
         if self._in_reward_space:
-            return plan_reward(problem, self.options.epsilon, self.budget)
+            return self._plan_reward(problem)
         return plan_fast(problem, self.options.epsilon, self.budget, certify)
+
+    @property
+    def _is_first(self) -> bool:
+        """Whether this is the paper's first episode, which is uniform."""
+        return not self.experience.episodes
+
+    def _plan_reward(self, problem: PlanningProblem) -> Plan:
+        return plan_reward(problem, self.options.epsilon, self.budget)
 
     def best(self) -> Belief:
         """The only one."""
@@ -138,14 +159,29 @@ class Ucbvi(ModelBased[UcbviOptions]):
 
     def confidence_radius(self) -> float:
         """sqrt(kappa) beta_t(delta), t the episode about to be played."""
-        o, t = self.options, len(self.experience.labels) + 1
-        radius = beta(self.beliefs[0].features.dimension, t, o.episodes, o.delta, o.norm_bound)
+        o, t = self.options, self._episode_number()
+        radius = beta(self.beliefs[0].features.dimension, t, self.episodes, o.delta, o.norm_bound)
         return float(np.sqrt(kappa(o.norm_bound)) * radius)
+
+    def _episode_number(self) -> int:
+        """t, counted from 1: one more than the labels so far."""
+        return len(self.experience.labels) + 1
 
     def exploration_bonus(self) -> Floats:
         """xi(s, a) at every step but the last, shape (H, S, A)."""
         H, S, A = self.spec.spaces.shape
         visits = self.experience.transitions.visits.reshape(S, A)
         table = np.zeros((H, S, A))
-        table[: H - 1] = xi(visits, S, A, H, self.options.episodes, self.options.delta)
+        table[: H - 1] = xi(visits, S, A, H, self.episodes, self.options.delta)
         return table
+
+
+class Ucbvi(Optimist[UcbviOptions]):
+    """Optimism alone, from the first episode on."""
+
+    options_type: ClassVar[type[Options]] = UcbviOptions
+
+    @property
+    def episodes(self) -> int:
+        """N, as given."""
+        return self.options.episodes

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.agents import Agent, make_agent
 from app.agents.spec import AgentSpec, parse
-from app.learning.planning.problem import PlanBudget, Policy
+from app.learning.planning.problem import Plan, PlanBudget, Policy
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
 from app.simulation.environment import Environment, evaluate
@@ -76,7 +76,7 @@ class _Game:
         self.environment = Environment(task)
         self.world, self.flips = generator(seed, _WORLD), generator(seed, _FLIPS)
         self.unlabelled: deque[tuple[int, int]] = deque()
-        self.policy: Policy | None = None
+        self.plan: Plan | None = None
         self.value = 0.0
         self.planned_at = 0
         self.reached: int | None = None
@@ -99,27 +99,28 @@ class _Game:
     def _one(self, number: int) -> float:
         """One episode, on the last plan unless a new one is due; the plan's true value."""
         labels = len(self.agent.experience.labels)
-        if self.policy is None or labels - self.planned_at >= self.agent.patience():
-            self.policy = self.agent.plan(number, certify=False).policy
-            self.value = self._value(self.policy)
+        if self.plan is None or labels - self.planned_at >= self.agent.patience():
+            self.plan = self.agent.plan(number, certify=False)
+            self.value = self._value(self.plan.policy)
             self.planned_at = labels
-        self._episode(number, self.policy)
+        self._episode(number, self.plan)
         return self.value
 
     def _side_by_side(self, numbers: range) -> list[float]:
         """Episodes that start before any of them is learned from, each with its own plan."""
-        policies: list[Policy] = []
+        plans: list[Plan] = []
         for number in numbers:
-            policies.append(self.agent.plan(number, pending=policies, certify=False).policy)
-        for number, policy in zip(numbers, policies, strict=True):
-            self._episode(number, policy)
-        return [self._value(policy) for policy in policies]
+            pending = [plan.policy for plan in plans]
+            plans.append(self.agent.plan(number, pending=pending, certify=False))
+        for number, plan in zip(numbers, plans, strict=True):
+            self._episode(number, plan)
+        return [self._value(plan.policy) for plan in plans]
 
     def _value(self, policy: Policy) -> float:
         return evaluate(self.task, policy, self.setting.rollouts, self.seed)
 
-    def _episode(self, number: int, policy: Policy) -> None:
-        environment = self.environment
+    def _episode(self, number: int, plan: Plan) -> None:
+        environment, policy = self.environment, plan.policy
         state = environment.reset(self.world)
         states: list[int] = []
         actions: list[int] = []
@@ -134,6 +135,8 @@ class _Game:
         self.agent.finish(
             number, Trajectory(np.array(states), np.array(actions), environment.state, ended)
         )
+        if not plan.label_required:
+            return
         label = environment.label()
         wrong = self.flips.random() < self.setting.flips
         self.unlabelled.append((number, 1 - label if wrong else label))

@@ -14,6 +14,7 @@ import numpy as np
 from app.errors import SnapshotError
 from app.learning.planning.grid_policy import GridPolicy
 from app.learning.planning.history_policy import HistoryPolicy
+from app.learning.planning.markov_policy import MarkovPolicy
 from app.learning.planning.paper import PaperPolicy
 from app.learning.planning.problem import Policy
 from app.learning.planning.reward_policy import RewardPolicy
@@ -22,7 +23,14 @@ from app.learning.planning.uniform_policy import UniformPolicy
 POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
     {
         kind.kind: kind
-        for kind in (GridPolicy, HistoryPolicy, PaperPolicy, RewardPolicy, UniformPolicy)
+        for kind in (
+            GridPolicy,
+            HistoryPolicy,
+            MarkovPolicy,
+            PaperPolicy,
+            RewardPolicy,
+            UniformPolicy,
+        )
     }
 )
 
