@@ -30,7 +30,12 @@ def exact_bonus(variance, distance, n, c, span):
 class TestBonus:
     @pytest.mark.parametrize(
         ("variance", "distance", "n", "c", "span"),
-        [(0.25, 0.5, 10, 12.5, 2), (0, 0, 2, 1, 2), (1.5, 1.75, 12345, 17.25, 2), (0.1, 3, 7, 2, 1)],
+        [
+            (0.25, 0.5, 10, 12.5, 2),
+            (0, 0, 2, 1, 2),
+            (1.5, 1.75, 12345, 17.25, 2),
+            (0.1, 3, 7, 2, 1),
+        ],
     )
     def test_is_the_formula(self, variance, distance, n, c, span):
         expected = float(exact_bonus(variance, distance, n, c, span))
