@@ -34,7 +34,7 @@ from app.learning.posterior import Posterior
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
 
-REWARD_CELLS = 5e5  # of a reward-space plan, past which a finer grid is not worth the wait
+REWARD_WORK = 1e7  # successors read by a reward-space plan, past which finer is not worth it
 COARSE = 0.99  # an accuracy that the first grid has
 EXAMPLES, ENTRIES = 5, 5  # directions to report, and the features to name of each
 _COIN = 4  # address of the generator
@@ -101,7 +101,10 @@ class UcbviExplore(Optimist[UcbviExploreOptions]):
 
     def _plan_reward(self, problem: PlanningProblem) -> Plan:
         """As fine a grid as there is patience for, or else the first one that the budget allows."""
-        bounded = replace(self.budget, cells=min(self.budget.cells, REWARD_CELLS))
+        lengths = np.diff(problem.transitions.indptr)
+        successors = np.where(lengths > 0, lengths, problem.states).mean() * problem.actions
+        cells = min(self.budget.cells, REWARD_WORK / float(successors))
+        bounded = replace(self.budget, cells=cells)
         try:
             return plan_reward(problem, self.options.epsilon, bounded)
         except BudgetExceeded:

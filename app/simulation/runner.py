@@ -46,6 +46,7 @@ class Run:
     regret: float  # the sum of what they lack to the optimum
     reached: int | None  # episodes until the exploit policy was good enough
     exploit: list[tuple[int, float]]  # (episodes, true value of the exploit policy)
+    labels: int = 0  # given until the exploit policy was good enough, or in all
 
 
 def prepare(setting: Setting, seed: int) -> tuple[Task, Agent[Any]]:
@@ -82,6 +83,7 @@ class _Game:
         self.reached: int | None = None
         self.exploit: list[tuple[int, float]] = []
         self.next_look = 0
+        self.labels = 0
 
     def play(self, progress: Callable[[int], None]) -> Run:
         optimum = self.task.optimum()
@@ -94,7 +96,7 @@ class _Game:
             self._look(len(values), optimum)
             progress(width)
         regret = float(sum(optimum - value for value in values))
-        return Run(self.seed, values, regret, self.reached, self.exploit)
+        return Run(self.seed, values, regret, self.reached, self.exploit, self.labels)
 
     def _one(self, number: int) -> float:
         """One episode, on the last plan unless a new one is due; the plan's true value."""
@@ -147,7 +149,10 @@ class _Game:
 
     def _look(self, episodes: int, optimum: float) -> None:
         """Evaluate the exploit policy, often early and until it is good enough."""
-        if self.reached is not None or episodes < self.next_look:
+        if self.reached is not None:
+            return
+        self.labels = len(self.agent.experience.labels)
+        if episodes < self.next_look:
             return
         self.next_look = episodes + max(1, episodes // 40)
         policy = self.agent.plan(episodes, "exploit", certify=False).policy

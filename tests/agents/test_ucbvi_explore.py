@@ -15,7 +15,7 @@ from app.learning.planning.problem import PlanBudget
 from app.learning.planning.uniform_policy import UniformPolicy
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
-from app.simulation.runner import Setting, prepare
+from app.simulation.runner import Setting, _Game, prepare
 from app.simulation.runner import run as run_setting
 from tests.learning.worlds import explorable
 
@@ -177,13 +177,13 @@ class TestPhases:
     def test_the_coin(self):
         """With probability t^(-1/3) the mixture, t the number of the episode from 1.
 
-        The plans of 800 episodes: five deviations of the sum are allowed, p below 1e-6.
+        The plans of 250 episodes: five deviations of the sum are allowed, p below 1e-6.
         """
         agent = agent_of(optimism="logit", **QUICK)
         learn(agent, range(12))
         assert agent.exploration.is_done
-        chances = np.arange(13, 813) ** (-1.0 / 3.0)
-        mixed = [agent.plan(n, certify=False) for n in range(12, 812)]
+        chances = np.arange(13, 263) ** (-1.0 / 3.0)
+        mixed = [agent.plan(n, certify=False) for n in range(12, 262)]
         count = sum(plan.planner == "mixture" for plan in mixed)
         deviation = np.sqrt((chances * (1 - chances)).sum())
         assert abs(count - chances.sum()) < 5 * deviation
@@ -222,7 +222,7 @@ class TestPhases:
         learn(agent, range(14))
         number = next(n for n in range(500, 600) if agent.plan(n).planner == "reward")
         fine = agent.plan(number)
-        monkeypatch.setattr(ucbvi_explore, "REWARD_CELLS", 10)
+        monkeypatch.setattr(ucbvi_explore, "REWARD_WORK", 10)
         coarse = agent.plan(number)
         assert coarse.planner == "reward"
         assert fine.cells > coarse.cells > 10
@@ -335,22 +335,26 @@ class TestRestarts:
 
 class TestSideBySide:
     def fleet(self, agent, width=4, rounds=30):
-        """Episodes that start together, end in another order, and of which one is given up."""
-        number = 0
+        """Episodes that start together, end in another order, and of which one is given up.
+
+        Gives the log: what ended, in its order, without a number where it was given up.
+        """
+        number, log = 0, []
         for _ in range(rounds):
             plans = [(number + i, agent.plan(number + i, certify=False)) for i in range(width)]
             number += width
             for i, plan in reversed(plans):
-                trajectory = play(plan.policy, i)
-                if i % 7 == 3:
-                    agent.abandon(trajectory)
-                    continue
-                agent.finish(i, trajectory)
-                if plan.label_required:
-                    agent.label(i, i % 2)
+                log.append((None if i % 7 == 3 else i, play(plan.policy, i)))
+                self.end(agent, *log[-1])
             if agent.exploration.is_done:
-                return
+                return log
         raise AssertionError("exploration does not end")
+
+    def end(self, agent, number, trajectory):
+        if number is None:
+            agent.abandon(trajectory)
+        else:
+            agent.finish(number, trajectory)
 
     def test_exploration_ends_and_averages_only_its_own_policy(self):
         agent = agent_of(n_euler=3, n_eval=2, max_loops=4)
@@ -365,11 +369,15 @@ class TestSideBySide:
             used = {int(i) for indices, _ in rows for i in indices}
             assert set(np.flatnonzero(average)) <= used
 
-    def test_it_is_the_order_of_the_log_that_matters(self):
-        first, second = agent_of(**QUICK), agent_of(**QUICK)
-        self.fleet(first)
-        self.fleet(second)
-        assert first.snapshot() == second.snapshot()
+    def test_the_log_alone_gives_the_same_exploration(self):
+        """Nothing that was planned in between matters, only what ended, and in which order."""
+        agent, again = agent_of(**QUICK), agent_of(**QUICK)
+        log = self.fleet(agent)
+        assert any(number is None for number, _ in log)
+        for number, trajectory in log:
+            self.end(again, number, trajectory)
+        for key, value in agent.exploration.arrays().items():
+            assert value.tobytes() == again.exploration.arrays()[key].tobytes()
 
 
 class TestWhatItSays:
@@ -430,17 +438,16 @@ class TestWhatItSays:
 
 
 class TestLearning:
-    @pytest.mark.parametrize("seed", [1, 2])
-    def test_it_learns_a_small_task_with_few_labels(self, seed):
+    def test_it_learns_a_small_task_with_few_labels(self):
+        """90 % of the optimum, 0.77, where acting at random succeeds 4 times in 100."""
         algorithm = {"kind": "ucbvi_explore", "optimism": "logit"}
-        result = run_setting(Setting("riverswim-6", 110, algorithm, rollouts=300), seed)
+        result = run_setting(Setting("riverswim-6", 90, algorithm, rollouts=200), 1)
         assert result.reached is not None
+        assert 0 < result.labels < result.reached / 2
 
     def test_a_simulation_gives_no_label_that_is_not_needed(self):
-        setting = Setting("riverswim-6", 30, {"kind": "ucbvi_explore", **QUICK}, rollouts=10)
+        setting = Setting("random-0", 20, {"kind": "ucbvi_explore", **QUICK}, rollouts=5)
         task, agent = prepare(setting, 3)
-        from app.simulation.runner import _Game
-
         _Game(task, agent, setting, 3).play(lambda _: None)
         assert agent.exploration.is_done
-        assert len(agent.experience.labels) == 30 - agent.exploration.episodes
+        assert len(agent.experience.labels) == 20 - agent.exploration.episodes

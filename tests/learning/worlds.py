@@ -98,3 +98,20 @@ def explorable(states=2, pairs=2, horizon=2, seed=0):
             for a, kind in enumerate(rng.permutation(actions)):
                 values[h, s, a, h * pairs + kind // 2] = 1.0 if kind % 2 else -1.0
     return world, Table(world.spaces, values), 1.0 / (horizon * np.sqrt(pairs))
+
+
+def far(horizon=3, chance=0.8):
+    """A world that must be crossed: the feature of step h is had in state h alone, +1 or -1.
+
+    Two actions try to go on, and succeed with probability ``chance``; two stay. The best policy for
+    v is worth sum_h |v_h| chance^h / H, which is least for the last step's feature.
+    """
+    moves = np.zeros((horizon, 4, horizon))
+    values = np.zeros((horizon, horizon, 4, horizon))
+    for s in range(horizon):
+        moves[s, :2, min(s + 1, horizon - 1)] += chance
+        moves[s, :2, s] += 1.0 - chance
+        moves[s, 2:, s] = 1.0
+        values[s, s, :, s] = [1.0, -1.0, 1.0, -1.0]
+    world = World(np.eye(horizon)[0], moves, horizon)
+    return world, Table(world.spaces, values), chance ** (horizon - 1) / horizon
