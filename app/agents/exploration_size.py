@@ -19,7 +19,7 @@ from app.learning.explorability import (
 from app.learning.exploration import ExplorationSize
 from app.learning.features import FeatureMap
 
-TUNED_EPISODES, TUNED_EULER, TUNED_EVAL = 1000, 5, 2
+TUNED_EPISODES, TUNED_EULER, TUNED_EVAL = 1000, 2, 1
 TUNED_SHARE = 3  # exploration takes at most one part in so many of the episodes
 PAPER_SPAN = 2.0  # |v . phi(tau)| <= 1
 MOST_EPISODES = 10**18
