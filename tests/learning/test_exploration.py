@@ -157,6 +157,17 @@ class TestWhereNotEverythingCanBeReached:
         assert direction[:2] @ direction[2:] < 0
         assert exploration.loops <= 5
 
+    def test_what_can_be_reached_is_found_among_what_cannot(self):
+        """Two of 40 features can be reached; a random direction has hardly anything of them."""
+        values = np.zeros((2, 2, 2, 40))
+        values[0, 0, :, 7] = values[1, 0, :, 30] = [1.0, -1.0]
+        values[:, 1, :, 1] = 1.0
+        world, features = chain(values)
+        _, exploration = explore(world, features, sizes(0.45, 40, 10, 10))
+        count, found = exploration.coverage.unreached(40)
+        assert count == 38
+        np.testing.assert_allclose(np.array(found)[:, [7, 30]], 0.0, atol=1e-9)
+
     def test_the_cap_holds(self):
         world, features, omega = explorable(2, 2, 3, 5)
         _, exploration = explore(world, features, sizes(omega, 2, 5, 5))
