@@ -43,17 +43,22 @@ class KnownReward:
 
         Nothing is assumed of the transitions: any state or end may follow.
         """
-        least, most = np.array(self.cells), np.array(self.cells)
-        for h in range(len(self.cells) - 2, -1, -1):
-            rest = self.ended[h + 1]
-            least[h] += min(least[h + 1].min(axis=1).min(), rest.min())
-            most[h] += max(most[h + 1].max(axis=1).max(), rest.max())
-        return least, most
+        most = _best_after(self.cells.max(axis=(1, 2)), self.ended.max(axis=1))
+        least = -_best_after(-self.cells.min(axis=(1, 2)), -self.ended.min(axis=1))
+        return self.cells + least[:, None, None], self.cells + most[:, None, None]
 
     def span(self) -> float:
         """The width of what can be collected from any step on."""
         least, most = self.bounds()
         return float((most.max(axis=(1, 2)) - least.min(axis=(1, 2))).max())
+
+
+def _best_after(steps: Floats, ended: Floats) -> Floats:
+    """The most after each step, (H,), from the best of every step and of every end."""
+    after = np.zeros(len(steps))
+    for h in range(len(steps) - 2, -1, -1):
+        after[h] = max(steps[h + 1] + after[h + 1], ended[h + 1])
+    return after
 
 
 @dataclass(frozen=True)
@@ -70,17 +75,24 @@ def confidence(states: int, actions: int, steps: float, delta: float) -> float:
     return math.log(4.0 * states * actions) + math.log(steps) - math.log(delta)
 
 
-def bonus(
-    variance: ArrayLike, distance: ArrayLike, counts: ArrayLike, c: float, span: float
-) -> Floats:
-    """b(V) for Var_p(V), ||V_up - V_low||_{2,p} and n; infinite for n < 2."""
-    n = np.asarray(counts, dtype=np.float64)
-    known = np.maximum(n, 2.0)
-    j, b_p, b_v = span * c / 3.0, span * math.sqrt(2.0 * c), math.sqrt(2.0 * c)
-    root = np.sqrt(known)
-    finite = np.sqrt(2.0 * np.asarray(variance) * c / known) + j / (known - 1.0)
-    finite = finite + ((4.0 * j + b_p) / root + b_v * np.asarray(distance)) / root
-    return np.where(n >= 2.0, finite, np.inf)
+class Bonus:
+    """b(V) for the counts n of every (s, a): infinite for n < 2.
+
+    It is fixed + slope (sqrt(Var_p(V)) + ||V_up - V_low||_{2,p}), since Bv^2 = 2 c.
+    """
+
+    def __init__(self, counts: ArrayLike, c: float, span: float) -> None:
+        n = np.asarray(counts, dtype=np.float64)
+        known = np.maximum(n, 2.0)
+        j, b_p = span * c / 3.0, span * math.sqrt(2.0 * c)
+        fixed = j / (known - 1.0) + (4.0 * j + b_p) / known
+        self.fixed = np.where(n >= 2.0, fixed, np.inf)
+        self.slope = np.sqrt(2.0 * c / known)
+
+    def __call__(self, variance: Floats | float, distance: Floats | float) -> Floats:
+        """b(V) for Var_p(V) and ||V_up - V_low||_{2,p}."""
+        bonus: Floats = self.fixed + self.slope * (np.sqrt(variance) + distance)
+        return bonus
 
 
 def plan_euler(
@@ -92,7 +104,7 @@ def plan_euler(
     """
     H, S, A = reward.cells.shape
     n = counts.reshape(S, A)
-    table = _matrix(model)
+    table, bonus = _matrix(model), Bonus(n, c, span)
     least, most = reward.bounds()
     actions = np.empty((H, S), dtype=np.int64)
     upper, lower = np.empty((2, H, S))
@@ -102,7 +114,7 @@ def plan_euler(
         if h < H - 1:
             rest = reward.ended[h + 1]
             up, low = np.append(upper[h + 1], rest), np.append(lower[h + 1], rest)
-            q_up, q_low = _step(table, up, low, n, c, span)
+            q_up, q_low = _step(table, up, low, bonus)
             q_up = np.minimum(most[h], reward.cells[h] + q_up)
             q_low = np.maximum(least[h], reward.cells[h] + q_low)
         actions[h] = _argmax(q_up, n)
@@ -110,15 +122,15 @@ def plan_euler(
     return EulerPlan(actions, upper, lower)
 
 
-def _step(
-    table: sparse.csr_array, up: Floats, low: Floats, n: Floats, c: float, span: float
-) -> tuple[Floats, Floats]:
+def _step(table: sparse.csr_array, up: Floats, low: Floats, bonus: Bonus) -> tuple[Floats, Floats]:
     """p V_up + b(V_up) and p V_low - b(V_low) for every (s, a)."""
     columns = np.stack([up, up * up, low, low * low, (up - low) ** 2], axis=1)
-    m_up, s_up, m_low, s_low, square = (part.reshape(n.shape) for part in (table @ columns).T)
+    m_up, s_up, m_low, s_low, square = (
+        part.reshape(bonus.fixed.shape) for part in (table @ columns).T
+    )
     distance = np.sqrt(square)
-    above = bonus(np.maximum(s_up - m_up**2, 0.0), distance, n, c, span)
-    below = bonus(np.maximum(s_low - m_low**2, 0.0), distance, n, c, span)
+    above = bonus(np.maximum(s_up - m_up**2, 0.0), distance)
+    below = bonus(np.maximum(s_low - m_low**2, 0.0), distance)
     return m_up + above, m_low - below
 
 

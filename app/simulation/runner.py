@@ -35,6 +35,7 @@ class Setting:
     flips: float = 0.0  # share of labels that are wrong
     rollouts: int = 1000  # to evaluate a policy
     budget: PlanBudget = field(default_factory=PlanBudget)
+    stop: bool = False  # once the exploit policy is good enough
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class _Game:
     def play(self, progress: Callable[[int], None]) -> Run:
         optimum = self.task.optimum()
         values: list[float] = []
-        while len(values) < self.setting.episodes:
+        while len(values) < self.setting.episodes and not self._is_enough:
             width = min(self.setting.parallel, self.setting.episodes - len(values))
             numbers = range(len(values), len(values) + width)
             values += self._side_by_side(numbers) if width > 1 else [self._one(numbers[0])]
@@ -97,6 +98,10 @@ class _Game:
             progress(width)
         regret = float(sum(optimum - value for value in values))
         return Run(self.seed, values, regret, self.reached, self.exploit, self.labels)
+
+    @property
+    def _is_enough(self) -> bool:
+        return self.setting.stop and self.reached is not None
 
     def _one(self, number: int) -> float:
         """One episode, on the last plan unless a new one is due; the plan's true value."""

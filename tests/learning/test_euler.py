@@ -5,7 +5,7 @@ from decimal import Decimal, getcontext
 import numpy as np
 import pytest
 
-from app.learning.euler import KnownReward, bonus, confidence, plan_euler
+from app.learning.euler import Bonus, KnownReward, confidence, plan_euler
 from app.learning.features import Spaces
 from app.learning.planning.problem import TransitionModel
 from app.learning.trajectory import Trajectory
@@ -39,14 +39,14 @@ class TestBonus:
     )
     def test_is_the_formula(self, variance, distance, n, c, span):
         expected = float(exact_bonus(variance, distance, n, c, span))
-        assert bonus(variance, distance, n, c, span) == pytest.approx(expected, rel=1e-13)
+        assert Bonus(n, c, span)(variance, distance) == pytest.approx(expected, rel=1e-13)
 
     def test_by_hand(self):
         """n = 4, c = 2, R = 3: J = 2, Bp = 6, Bv = 2; 1/2 + 2/3 + ((8 + 6)/2 + 2/2)/2."""
-        assert bonus(0.25, 0.5, 4, 2.0, 3.0) == pytest.approx(0.5 + 2 / 3 + 4.0, rel=1e-14)
+        assert Bonus(4, 2.0, 3.0)(0.25, 0.5) == pytest.approx(0.5 + 2 / 3 + 4.0, rel=1e-14)
 
     def test_nothing_is_known_from_one_successor(self):
-        assert np.isinf(bonus(0.0, 0.0, [0.0, 1.0], 3.0, 2.0)).all()
+        assert np.isinf(Bonus([0.0, 1.0], 3.0, 2.0)(0.0, 0.0)).all()
 
     def test_the_confidence_is_a_logarithm(self):
         getcontext().prec = 40
