@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,15 +14,23 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from sqlalchemy import Connection
 
 from app.agents import AGENT_KINDS
-from app.errors import InvalidValue, PlauditError
+from app.errors import InvalidValue, NotFound, PlauditError
+from app.hosting.database import now_milliseconds, prepare_database
+from app.hosting.keys import Role, new_key, read_keys
 from app.settings import load_settings
 from app.simulation.curve import curve_table, draw_curves
 from app.simulation.experiment import Experiment, experiment
 from app.simulation.extras import load_extra
 from app.simulation.runner import Setting, prepare
 from app.simulation.tasks import task_names
+from app.storage import writes
+from app.storage.engine import database_file, make_writing_engine
+from app.storage.migrations import current_revision, newest_revision
+from app.storage.writer import Write, execute
 
 app = typer.Typer(
     help="Agents that learn from one good/bad verdict at the end of an episode.",
@@ -56,6 +67,94 @@ def _root(
     ] = False,
 ) -> None:
     """Agents that learn from one good/bad verdict at the end of an episode."""
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
+    database_url: Annotated[str | None, typer.Option(help="Where everything is kept.")] = None,
+) -> None:
+    """Serve agents over HTTP. Settings not given here come from PLAUDIT_* and .env."""
+    from app.server import serve as serve_with  # what simulating does not need is slow to import
+
+    serve_with(load_settings(host=host, port=port, database_url=database_url))
+
+
+@app.command()
+def migrate(
+    database_url: Annotated[str | None, typer.Option(help="Which database.")] = None,
+) -> None:
+    """Create the database, or bring it to the schema of this version."""
+    settings = load_settings(database_url=database_url)
+    prepare_database(settings.database_url)
+    print(f"{settings.database_url} is up to date")
+
+
+keys = typer.Typer(help="Keys: who may do what.", no_args_is_help=True)
+app.add_typer(keys, name="keys")
+_DatabaseUrl = Annotated[str | None, typer.Option(help="Which database.")]
+
+
+@keys.command("create")
+def create_key(
+    name: Annotated[str, typer.Argument(help="For people.")],
+    role: Annotated[Role, typer.Option(help="What it is for.")] = Role.actor,
+    database_url: _DatabaseUrl = None,
+) -> None:
+    """Create a key and print its secret, this once. A running server knows it within seconds."""
+    key, secret, write = new_key(name, role)
+    with _database(database_url) as connection:
+        execute(connection, [write])
+    Console(stderr=True).print(f"{key.id}  {role.value}  {name}", highlight=False, markup=False)
+    print(secret)
+
+
+@keys.command("list")
+def list_keys(database_url: _DatabaseUrl = None) -> None:
+    """List the keys, without their secrets."""
+    table = Table("id", "role", "name", "created", "revoked")
+    with _database(database_url) as connection:
+        for key, _ in read_keys(connection):
+            table.add_row(
+                key.id, key.role.value, escape(key.name), _day(key.created_at), _day(key.revoked_at)
+            )
+    Console().print(table)
+
+
+@keys.command("revoke")
+def revoke_key(
+    key: Annotated[str, typer.Argument(help="The id of the key.")],
+    database_url: _DatabaseUrl = None,
+) -> None:
+    """Revoke a key: it opens nothing any more."""
+    with _database(database_url) as connection:
+        known = {one.id for one, _ in read_keys(connection)}
+        if key not in known:
+            raise NotFound("key", key)
+        row = {"the_key": key, "now": now_milliseconds()}
+        execute(connection, [Write(writes.REVOKE_KEY, row)])
+    print(f"{key} is revoked")
+
+
+@contextmanager
+def _database(url: str | None) -> Iterator[Connection]:
+    """A transaction on the configured database, which a server may be using meanwhile."""
+    settings = load_settings(database_url=url)
+    database_file(settings.database_url).parent.mkdir(parents=True, exist_ok=True)
+    engine = make_writing_engine(settings.database_url)
+    if current_revision(engine) != newest_revision():
+        engine.dispose()
+        prepare_database(settings.database_url)
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
+
+
+def _day(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return ""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 @app.command(
@@ -158,3 +257,7 @@ def _report(result: Experiment, path: Path) -> None:
     console.print(
         f"wrote {path}.png and {path}.json", markup=False, highlight=False, soft_wrap=True
     )
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ PlauditError
 ├── Conflict             a request that does not fit the state that things are in
 ├── Unauthenticated      no key, or one that nobody knows
 ├── Forbidden            a key whose role does not allow it
+├── UnsafeStart          a server that would let anybody in, or that cannot open its database
 ├── Overloaded           too much at once; try again
 └── StorageUnavailable   nothing was stored and nothing is acknowledged; try again
 
@@ -48,7 +49,16 @@ class BudgetExceeded(PlauditError):
         self.lower = lower
 
     def __str__(self) -> str:
-        return f"{self.what}: needs {self.needed:.3g}, allowed {self.allowed:.3g}; {self.lower}"
+        needed, allowed = _rough(self.needed), _rough(self.allowed)
+        return f"{self.what}: needs {needed}, allowed {allowed}; {self.lower}"
+
+
+def _rough(number: float) -> str:
+    """Three digits of a number, which may be a whole number larger than any float."""
+    try:
+        return f"{number:.3g}"
+    except OverflowError:
+        return "more than 1e308"
 
 
 class SnapshotError(PlauditError):
@@ -85,6 +95,10 @@ class Unauthenticated(PlauditError):
 
 class Forbidden(PlauditError):
     """A key whose role does not allow it."""
+
+
+class UnsafeStart(PlauditError):
+    """A server that must not, or cannot, start as it is configured."""
 
 
 class Overloaded(PlauditError):

@@ -14,6 +14,7 @@ import statistics
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import combinations
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,13 @@ FIRST_SEED = 5000  # seeds that no setting was chosen on
 AUTO = {"kind": "auto"}
 FULL = {"kind": "one_hot", "over": ["step", "state", "action"]}
 FAMILY = tuple(f"random-{index}" for index in range(6))
+COUNTS = {"kind": "one_hot", "over": ["state"]}
+CORNERS = (0, 4, 20, 24)  # of the 5 x 5 grid of `visit-both`
+PAIRS = {
+    "kind": "events",
+    "events": [{"visited": corner} for corner in CORNERS]
+    + [{"both": list(pair)} for pair in combinations(CORNERS, 2)],
+}
 CORE = ("frozenlake-4x4", "riverswim-12", "collect", "grid")
 
 Row = dict[str, Any]
@@ -88,7 +96,7 @@ def _row(result: Experiment) -> Row:
 def _features(setting: Setting) -> str:
     if setting.features is None:
         return "suggested"
-    return "full" if setting.features == FULL else "auto"
+    return "full" if setting.features == FULL else str(setting.features["kind"])
 
 
 def main_rows(bench: Bench) -> list[Row]:
@@ -148,6 +156,30 @@ def hard_rows(seeds: int | None = None, **changes: Any) -> Callable[[Bench], lis
     return rows
 
 
+def event_rows(bench: Bench) -> list[Row]:
+    """A label that needs a conjunction: with events, and with features that are sums."""
+    grid, corridor = Setting("visit-both", 300), Setting("corridor", 100)
+    exact = replace(corridor, algorithm={"kind": "ucbvi_exact"})
+    settings = {
+        "`visit-both`, `thompson`: the two corners and both of them": grid,
+        "`visit-both`, `thompson`: all four corners, every two of them": replace(
+            grid, features=PAIRS
+        ),
+        "`visit-both`, `ucbvi`: the two corners and both of them": replace(
+            grid, algorithm={"kind": "ucbvi"}
+        ),
+        "`visit-both`, `thompson`: counts of states": replace(grid, features=COUNTS),
+        "`visit-both`, `thompson`: `auto`": replace(grid, features=AUTO),
+        "`corridor`, `thompson`: the two ends and both of them": corridor,
+        "`corridor`, `ucbvi_exact`: the two ends and both of them": exact,
+        "`corridor`, `ucbvi_exact`: step, state and action": replace(exact, features=FULL),
+        "`corridor`, `ucbvi_exact`: counts of states": replace(exact, features=COUNTS),
+    }
+    return [
+        {"task": name, "suggested": bench.measure(setting)} for name, setting in settings.items()
+    ]
+
+
 SECTIONS: dict[str, Callable[[Bench], list[Row]]] = {
     "main": main_rows,
     "random": random_rows,
@@ -156,6 +188,7 @@ SECTIONS: dict[str, Callable[[Bench], list[Row]]] = {
     "fleet16": hard_rows(parallel=16, episodes=320),
     "flips10": hard_rows(flips=0.1),
     "full": hard_rows(seeds=4, episodes=300, features=FULL),
+    "events": event_rows,
 }
 
 

@@ -43,6 +43,13 @@ nothing is suggested.
   wanted.
 - The full (step, state, action) features learn `collect` and `grid`, but not FrozenLake within 300
   episodes: there are thousands of weights and few good labels.
+- "Was in both places" is learned with features by events in about 40 episodes, also when the two
+  places are not known among four. With counts of states no run reached 90 % in 300 episodes, with
+  `auto` half of them did. Step, state and action can learn it where one fixed route will do.
+- Events leave exploring to the visit bonus: draws of a few weights hardly differ in what they ask
+  for. On FrozenLake 4x4 with the one event "visited the goal" 3 of 20 runs stayed below 90 % in 400
+  episodes, while the median was 37.5 (`plaudit simulate frozenlake-4x4 --first-seed 7000 --seeds 20
+  --episodes 400 --features '{"kind": "events", "events": [{"visited": 15}]}'`).
 """
 
 
@@ -97,6 +104,10 @@ def page(record: dict[str, list[Row]]) -> str:
         "counts the visits that the others will probably make.",
         "flips10": "## One label in ten is wrong",
         "full": "## The full (step, state, action) features",
+        "events": "## Labels that no sum over steps gives\n\nGood when two places were visited, in "
+        "any order, while the state does not say which were: the corners of a 5x5 grid "
+        "(`visit-both`, 300 episodes), the ends of a row of four cells (`corridor`, 100 episodes). "
+        "Features by events against sums.",
     }
     for name, text in texts.items():
         if name not in record:
@@ -107,6 +118,8 @@ def page(record: dict[str, list[Row]]) -> str:
             goals = dict(FLEET_GOALS)
         if name == "full":
             rows = [row | {"only": "full features"} for row in rows]
+        if name == "events":
+            rows = [row | {"only": "episodes"} for row in rows]
         table = _random_table(rows) if name == "random" else _pair_table(rows, goals)
         seeds = f" --seeds {rows[0]['suggested']['seeds']}" if name == "random" else ""
         command = f"`python -m benchmarks.learning --sections {name}{seeds}`"

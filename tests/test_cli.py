@@ -258,7 +258,7 @@ def test_features_and_options_reach_the_agents(settings, tmp_path, text, feature
 def test_the_kind_is_what_agent_says(settings, tmp_path, kind, other):
     """The files are named after it, so that options must not change it."""
     options = json.dumps({"kind": other})
-    arguments = ["simulate", "random-0", "--agent", kind, "--options", options]
+    arguments = ["simulate", "corridor", "--agent", kind, "--options", options]
     CliRunner().invoke(cli.app, [*arguments, "--out", str(tmp_path)])
     ((setting, _, _),) = settings
     assert setting.algorithm == {"kind": kind}

@@ -19,6 +19,7 @@ from app.agents.experience import Arrays, Experience
 from app.agents.insight import Insight
 from app.agents.spec import AgentSpec, AutoFeatures, Strict, parse
 from app.errors import SnapshotError
+from app.learning.events import AnyFeatures
 from app.learning.features import Floats
 from app.learning.planning.problem import Plan, PlanBudget, Policy
 from app.learning.trajectory import Trajectory
@@ -48,7 +49,9 @@ class Agent(ABC, Generic[AnyOptions]):
         self.options: AnyOptions = parse(self.options_type, spec.algorithm, "algorithm")  # type: ignore[assignment]
         self.experience = Experience(spec.spaces)
         self.given_start = spec.start()
-        self.given_features = None  # without a map of the client's, or with `auto`
+        self.given_features: AnyFeatures | None = (
+            None  # without a map of the client's, or with `auto`
+        )
         if spec.features is not None and not isinstance(spec.features, AutoFeatures):
             self.given_features = spec.features.build(spec.spaces)
 
@@ -91,6 +94,9 @@ class Agent(ABC, Generic[AnyOptions]):
     def patience(self) -> int:
         """After how many more labels a new plan is worth its time; 0 is one for every episode."""
         return 1
+
+    def refit(self) -> None:
+        """Take in what is new, so that the next plan does not have to."""
 
     def insight(self) -> Insight | None:
         """What the agent believes, as tables, if it believes anything."""

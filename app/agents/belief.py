@@ -10,9 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from app.agents.experience import Arrays, Experience
+from app.learning.event_automaton import EventTables
+from app.learning.events import AnyFeatures, Events
 from app.learning.features import Blocks, FeatureMap, Floats, OneHot
 from app.learning.labelled import LabelledTrajectories
 from app.learning.logistic import LogisticEstimator, LogisticFit
+from app.learning.planning.tracker import Tracker
 from app.learning.posterior import Posterior
 
 
@@ -34,7 +37,7 @@ class Prior:
 class Belief:
     """A logistic model of whole trajectories that follows an experience."""
 
-    def __init__(self, features: FeatureMap, prior: Prior) -> None:
+    def __init__(self, features: AnyFeatures, prior: Prior) -> None:
         self.features = features
         self.prior = prior
         self.data = LabelledTrajectories(features.dimension)
@@ -62,6 +65,16 @@ class Belief:
             self._learned = None
 
     @property
+    def tables(self) -> FeatureMap | EventTables:
+        """What gives planners their tables: over tracked states when the features are events."""
+        return self.features.unrolled if isinstance(self.features, Events) else self.features
+
+    @property
+    def tracker(self) -> Tracker | None:
+        """What joins states with a memory, where the tables are over such."""
+        return self.features.unrolled.tracker if isinstance(self.features, Events) else None
+
+    @property
     def is_coarse(self) -> bool:
         """Whether its features are few enough to visit each: none is of a single step."""
         parts = parts_of(self.features)
@@ -78,8 +91,9 @@ class Belief:
         touches = np.split(abs(rows).T @ counts, np.cumsum(part_sizes(self.features))[:-1])
         visits = cells.copy()
         for part, count in zip(parts_of(self.features), touches, strict=True):
-            at = list(part.steps) if isinstance(part, OneHot) else []
-            visits[at] = np.minimum(visits[at], part.spread(count)[at])
+            if isinstance(part, OneHot):
+                at = list(part.steps)
+                visits[at] = np.minimum(visits[at], part.spread(count)[at])
         return visits
 
     def _fit(self) -> Learned:
@@ -135,12 +149,12 @@ class Learned:
         return Posterior.around(self.fit, self.belief.data, self.precision, self.offset_precision)
 
 
-def parts_of(features: FeatureMap) -> Sequence[FeatureMap]:
+def parts_of(features: AnyFeatures) -> Sequence[AnyFeatures]:
     """The parts of a map that is made of several, or the map itself."""
     return features.parts if isinstance(features, Blocks) else (features,)
 
 
-def part_sizes(features: FeatureMap) -> list[int]:
+def part_sizes(features: AnyFeatures) -> list[int]:
     """The dimension of each part."""
     return [part.dimension for part in parts_of(features)]
 

@@ -6,7 +6,7 @@ import math
 
 from pydantic import Field
 
-from app.agents.ucbvi import OptimisticOptions
+from app.agents.ucbvi import GridOptions
 from app.errors import InvalidValue
 from app.learning.euler import confidence
 from app.learning.explorability import (
@@ -25,33 +25,45 @@ PAPER_SPAN = 2.0  # |v . phi(tau)| <= 1
 MOST_EPISODES = 10**18
 
 
-class ExploringOptions(OptimisticOptions):
+class ExploringOptions(GridOptions):
     """The options of exploration."""
 
-    episodes: int | None = Field(
+    episodes: int | None = Field(  # type: ignore[assignment]  # here it may be left open
         default=None,
+        strict=True,
         ge=1,
         le=MOST_EPISODES,
         description="N; 1000 when tuned, with the paper's constants the least that they allow",
     )
     omega: float | None = Field(
         default=None,
+        strict=True,
         gt=0,
         lt=1,
         description="how far every direction can be reached; by default half of one step's share",
     )
     n_euler: int | None = Field(
-        default=None, ge=1, le=MOST_EPISODES, description="EULER's episodes per loop"
+        default=None, strict=True, ge=1, le=MOST_EPISODES, description="EULER's episodes per loop"
     )
     n_eval: int | None = Field(
-        default=None, ge=1, le=MOST_EPISODES, description="evaluation's episodes per loop"
+        default=None,
+        strict=True,
+        ge=1,
+        le=MOST_EPISODES,
+        description="evaluation's episodes per loop",
     )
-    max_loops: int | None = Field(default=None, ge=1, description="the most directions to seek")
+    max_loops: int | None = Field(
+        default=None, strict=True, ge=1, description="the most directions to seek"
+    )
     euler_scale: float = Field(
-        default=0.01, gt=0, le=1, description="of EULER's confidence term (tuned)"
+        default=0.01, strict=True, gt=0, le=1, description="of EULER's confidence term (tuned)"
     )
-    euler_constant: float = Field(default=1.0, gt=0, le=1e6, description="C1 of n_euler (paper)")
-    eval_constant: float = Field(default=1.0, gt=0, le=1e6, description="C2 of n_eval (paper)")
+    euler_constant: float = Field(
+        default=1.0, strict=True, gt=0, le=1e6, description="C1 of n_euler (paper)"
+    )
+    eval_constant: float = Field(
+        default=1.0, strict=True, gt=0, le=1e6, description="C2 of n_eval (paper)"
+    )
 
 
 def exploration_size(

@@ -20,13 +20,20 @@ ROLLOUTS = 200  # the deviation of a probability estimated with them is at most 
 
 @dataclass(frozen=True)
 class Insight:
-    """The estimate that exploit plans for, spread over (step, state, action), and the counts."""
+    """The estimate that exploit plans for, spread over (step, state, action), and the counts.
+
+    Where features are events an automaton reads the states: entering s with memory m leads to
+    ``update[m, s]``, and an episode is worth ``remembered`` of its last memory. Other features
+    have the automaton that remembers nothing.
+    """
 
     description: str  # of the features
     feature_weights: Floats  # (d,)
     offset: float
     weights: Floats  # (H, S, A): what a step adds to the logit of success
     ended_weights: Floats  # (H + 1, S + 1): what the steps after an end add
+    update: NDArray[np.int64]  # (M, S)
+    remembered: Floats  # (M,)
     bonuses: Floats  # (H, S, A): what exploring is worth
     visits: NDArray[np.int64]  # (S, A)
     start: Floats  # (S,)
@@ -42,10 +49,21 @@ class Insight:
 
     def shares(self, trajectory: Trajectory) -> tuple[Floats, float]:
         """What each step added to the logit of success, and what the steps after the end did."""
-        n, (_, S, _) = len(trajectory), self.weights.shape
+        n, (H, S, _) = len(trajectory), self.weights.shape
         own = self.weights[np.arange(n), trajectory.states, trajectory.actions]
-        final = trajectory.final if trajectory.final >= 0 else S
-        return own, float(self.ended_weights[n, final]) if trajectory.ended else 0.0
+        memories = [0]
+        for state in trajectory.states.tolist():
+            memories.append(int(self.update[memories[-1], state]))
+        own = own + np.diff(self.remembered[memories])
+        if not trajectory.ended:
+            return own, 0.0
+        rest = float(self.ended_weights[n, trajectory.final if trajectory.final >= 0 else S])
+        if trajectory.final >= 0 and n < H:
+            rest += self._gained(memories[-1], int(self.update[memories[-1], trajectory.final]))
+        return own, rest
+
+    def _gained(self, before: int, after: int) -> float:
+        return float(self.remembered[after] - self.remembered[before])
 
     def predict(self, trajectory: Trajectory) -> float:
         """The probability that the episode is labelled good."""
@@ -62,7 +80,10 @@ class Insight:
         own, _ = self.shares(played)
         model = self.transitions
         cumulative = np.cumsum(model.probabilities)
-        here = len(played) - 1, int(played.states[-1]), int(played.actions[-1]), memory
+        known = 0
+        for state in played.states.tolist():
+            known = int(self.update[known, state])
+        here = len(played) - 1, int(played.states[-1]), int(played.actions[-1]), known, memory
         logits = [
             self._go_on(policy, model, cumulative, here, rng.random((len(self.weights), 2)))
             for _ in range(ROLLOUTS)
@@ -74,20 +95,23 @@ class Insight:
         policy: Policy,
         model: TransitionModel,
         cumulative: Floats,
-        here: tuple[int, int, int, tuple[int, ...]],
+        here: tuple[int, int, int, int, tuple[int, ...]],
         luck: Floats,
     ) -> float:
         """The logit that one rollout adds after the step that was just answered."""
-        step, state, action, memory = here
-        logit = 0.0
+        step, state, action, known, memory = here
+        logit = -float(self.remembered[known])
         while step + 1 < len(self.weights):
             state = follow(model, cumulative, state, action, float(luck[step, 0]))
             step += 1
             if state >= model.states:
-                return logit + float(self.ended_weights[step, state - model.states])
+                ended = state - model.states
+                known = known if ended == model.states else int(self.update[known, ended])
+                return logit + float(self.ended_weights[step, ended] + self.remembered[known])
+            known = int(self.update[known, state])
             action, memory = policy.act(step, state, memory, float(luck[step, 1]))
             logit += float(self.weights[step, state, action])
-        return logit
+        return logit + float(self.remembered[known])
 
     def pack(self) -> bytes:
         """As a compressed npz file of plain arrays."""

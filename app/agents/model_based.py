@@ -15,6 +15,7 @@ from app.agents.experience import Arrays
 from app.agents.insight import Insight
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded
+from app.learning.events import Events
 from app.learning.features import Floats, stack_rows
 from app.learning.information import label_information
 from app.learning.planning.fast import SATURATION, first_width, plan_fast
@@ -34,12 +35,14 @@ _GOOD_LABELS = 5.0  # from this many on the model's own value counts more than h
 
 
 class PlanningOptions(Options):
-    """The options that every kind that plans has."""
+    """The option of every kind whose plans are not exact."""
 
-    epsilon: float = Field(default=0.02, gt=0, lt=1, description="accuracy of a plan")
+    epsilon: float = Field(
+        default=0.02, strict=True, ge=1e-6, lt=1, description="accuracy of a plan"
+    )
 
 
-AnyOptions = TypeVar("AnyOptions", bound=PlanningOptions)
+AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
 class ModelBased(Agent[AnyOptions]):
@@ -61,31 +64,33 @@ class ModelBased(Agent[AnyOptions]):
     def bonuses(self) -> Floats:
         """What visiting each place is worth to a learning plan, shape (H, S, A)."""
 
-    def check_budget(self) -> None:
-        """Refuse what the widest grid would need more cells for than a plan may use."""
-        delta = first_width(self.options.epsilon, self.spec.horizon)
-        needed = float(np.prod(self.spec.spaces.shape[:2])) * (2.0 * SATURATION / delta + 1.0)
-        if needed > self.budget.cells:
-            raise BudgetExceeded(
-                "grid points of one plan",
-                needed,
-                self.budget.cells,
-                "lower the horizon or the number of states, or raise algorithm.epsilon",
-            )
+    def refit(self) -> None:
+        """Fit the belief that exploit plans for."""
+        self.best().follow(self.experience)
 
     def insight(self) -> Insight:
         """The tables of the belief that exploit plans for."""
         learned = self.best().follow(self.experience)
         features, fit = learned.belief.features, learned.fit
+        H, S, A = self.spec.spaces.shape
+        steps, ends = np.zeros((H, S, A)), np.zeros((H + 1, S + 1))
+        update, remembered = np.zeros((1, S), dtype=np.int64), np.zeros(1)
+        if isinstance(features, Events):
+            update = features.unrolled.tracker.update
+            remembered = features.unrolled.happened @ fit.weights
+        else:
+            steps, ends = features.spread(fit.weights), features.remainders(fit.weights)
         model = self.experience.transitions.estimate()
         return Insight(
             description=str(features),
             feature_weights=fit.weights,
             offset=fit.intercept,
-            weights=features.spread(fit.weights),
-            ended_weights=features.remainders(fit.weights),
+            weights=steps,
+            ended_weights=ends,
+            update=update,
+            remembered=remembered,
             bonuses=self.bonuses(),
-            visits=self.experience.transitions.visits.reshape(self.spec.spaces.shape[1:]),
+            visits=self.experience.transitions.visits.reshape(S, A),
             start=self.start(),
             indptr=model.indptr,
             columns=model.columns,
@@ -126,21 +131,55 @@ class ModelBased(Agent[AnyOptions]):
         bonuses: Floats | None = None,
         transitions: TransitionModel | None = None,
     ) -> PlanningProblem:
-        """Plan for these weights, in the estimated transitions unless others are given."""
-        features = learned.belief.features
+        """Plan for these weights, in the estimated transitions unless others are given.
+
+        Where the belief tracks events the problem is one of tracked states.
+        """
+        tables, tracker, start = learned.belief.tables, learned.belief.tracker, self.start()
+        model = transitions or self.experience.transitions.estimate()
+        bonus = np.zeros(self.spec.spaces.shape) if bonuses is None else bonuses
+        if tracker is not None:
+            start, model = tracker.start(start), tracker.transitions(model)
+            bonus = bonus[:, tracker.states]
         return PlanningProblem(
-            start=self.start(),
-            transitions=transitions or self.experience.transitions.estimate(),
-            weights=features.spread(weights),
-            bonuses=np.zeros(self.spec.spaces.shape) if bonuses is None else bonuses,
-            ended_weights=features.remainders(weights),
+            start=start,
+            transitions=model,
+            weights=tables.spread(weights),
+            bonuses=bonus,
+            ended_weights=tables.remainders(weights),
             offset=offset,
         )
+
+    def plain(self, learned: Learned, plan: Plan) -> Plan:
+        """A plan of ``problem`` as one that acts on the states that clients see."""
+        tracker = learned.belief.tracker
+        return plan if tracker is None else tracker.plain(plan)
+
+    def check_budget(self) -> None:
+        """Refuse what a plan would need more for than it may use: grids, or events' memory."""
+        spaces = self.spec.spaces
+        for belief in self.beliefs:
+            if belief.tracker is not None:
+                belief.tracker.check(spaces.actions, spaces.horizon, self.budget)
+            elif isinstance(self.options, PlanningOptions):
+                self._check_grid(self.options.epsilon)
+
+    def _check_grid(self, epsilon: float) -> None:
+        """Refuse the widest grid that the fast planner may begin with."""
+        delta = first_width(epsilon, self.spec.horizon)
+        needed = float(np.prod(self.spec.spaces.shape[:2])) * (2.0 * SATURATION / delta + 1.0)
+        if needed > self.budget.cells:
+            raise BudgetExceeded(
+                "grid points of one plan",
+                needed,
+                self.budget.cells,
+                "lower the horizon or the number of states, or raise algorithm.epsilon",
+            )
 
     def exploit(self, learned: Learned, epsilon: float, certify: bool) -> Plan:
         """Plan for the estimate itself, without any bonus."""
         problem = self.problem(learned, learned.fit.weights, learned.fit.intercept)
-        return plan_fast(problem, epsilon, self.budget, certify)
+        return self.plain(learned, plan_fast(problem, epsilon, self.budget, certify))
 
     def room(self, learned: Learned) -> float:
         """How much success there is still to gain, between 0 and 1.

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 from pydantic_core import ErrorDetails
 
 from app.errors import InvalidValue
+from app.learning.events import SIZES, Event, Events
 from app.learning.features import FeatureMap, Floats, OneHot, Spaces, Table
 
 Part = Literal["step", "state", "action"]
+NamedState = StrictInt | StrictStr  # a state's number, or its name where a client has names
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
 
@@ -24,15 +27,20 @@ class Strict(BaseModel):
 class LastSteps(Strict):
     """The last ``last`` steps of the horizon."""
 
-    last: int = Field(ge=1, strict=True)
+    last: int = Field(ge=1, strict=True, description="how many", examples=[3])
 
 
 class OneHotFeatures(Strict):
     """How often each combination of the chosen parts occurred at the chosen steps."""
 
-    kind: Literal["one_hot"] = "one_hot"
-    over: tuple[Part, ...] = Field(min_length=1)
-    steps: Literal["all", "last"] | LastSteps | tuple[StrictInt, ...] = "all"
+    kind: Literal["one_hot"] = Field(default="one_hot", description="these features")
+    over: tuple[Part, ...] = Field(
+        min_length=1, description="what is told apart", examples=[["state"], ["state", "action"]]
+    )
+    steps: Literal["all", "last"] | LastSteps | tuple[StrictInt, ...] = Field(
+        default="all",
+        description="which steps count: all, the last, the last few, or a list counted from 0",
+    )
 
     def build(self, spaces: Spaces) -> FeatureMap:
         """The map over these spaces."""
@@ -57,27 +65,90 @@ class OneHotFeatures(Strict):
 class TableFeatures(Strict):
     """The client's own features, nested lists of shape (S, A, d) or (H, S, A, d)."""
 
-    kind: Literal["table"] = "table"
-    values: list[Any]
+    kind: Literal["table"] = Field(default="table", description="these features")
+    values: list[Any] = Field(
+        description="nested lists of numbers", examples=[[[[0.0, 1.0]], [[1.0, 0.0]]]]
+    )
 
     def build(self, spaces: Spaces) -> FeatureMap:
         """The map over these spaces."""
         try:
-            values = np.array(self.values, dtype=np.float64)
+            values = np.array(self.values)
         except (ValueError, TypeError, OverflowError) as error:
             raise InvalidValue("features.values", "nested lists of numbers, none ragged") from error
+        if values.dtype.kind not in "iuf":  # NumPy would make numbers of texts and of null
+            raise InvalidValue("features.values", "nested lists of numbers, none ragged")
         if values.ndim < 3:
             raise InvalidValue("features.values", "shape (S, A, d) or (H, S, A, d)")
-        return Table(spaces, values)
+        return Table(spaces, values.astype(np.float64))
+
+
+class EventFeature(Strict):
+    """Something that happens in an episode or does not; exactly one of the fields is given."""
+
+    visited: NamedState | None = Field(
+        default=None, description="a state: some step was spent in it"
+    )
+    both: tuple[NamedState, ...] | None = Field(
+        default=None, description="two states: both were visited, in any order"
+    )
+    then: tuple[NamedState, ...] | None = Field(
+        default=None, description="two states: the first was visited, the second at a later step"
+    )
+
+    def numbered(self, place: str, number: Callable[[object, str], int]) -> EventFeature:
+        """The same with the number of every state; ``place`` is where the client wrote it."""
+        changed: dict[str, Any] = {}
+        for kind in SIZES:
+            given = getattr(self, kind)
+            if isinstance(given, tuple):
+                changed[kind] = tuple(number(state, f"{place}.{kind}") for state in given)
+            elif given is not None:
+                changed[kind] = number(given, f"{place}.{kind}")
+        return self.model_copy(update=changed)
+
+    def build(self, place: str) -> Event:
+        """The event, its states numbered; ``place`` is where the client wrote it."""
+        given = [kind for kind in SIZES if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise InvalidValue(place, f"exactly one of {', '.join(SIZES)}")
+        states = getattr(self, given[0])
+        try:
+            return Event(given[0], states if isinstance(states, tuple) else (states,))
+        except InvalidValue as error:
+            raise InvalidValue(f"{place}.{error.field}", error.expected) from error
+
+
+class EventsFeatures(Strict):
+    """Whether each of these events happened at any time in the episode."""
+
+    kind: Literal["events"] = Field(default="events", description="these features")
+    events: tuple[EventFeature, ...] = Field(
+        min_length=1, max_length=1000, examples=[[{"visited": 3}, {"then": [0, 2]}]]
+    )
+
+    def numbered(self, number: Callable[[object, str], int]) -> EventsFeatures:
+        """The same with the number of every state, where a client has names for them."""
+        events = [
+            event.numbered(f"features.events.{i}", number) for i, event in enumerate(self.events)
+        ]
+        return EventsFeatures(events=tuple(events))
+
+    def build(self, spaces: Spaces) -> Events:
+        """The features over these spaces."""
+        made = [event.build(f"features.events.{i}") for i, event in enumerate(self.events)]
+        return Events(spaces, tuple(made))
 
 
 class AutoFeatures(Strict):
     """Several maps compete and the data choose, for users who do not know what matters."""
 
-    kind: Literal["auto"] = "auto"
+    kind: Literal["auto"] = Field(default="auto", description="these features")
 
 
-Features = Annotated[OneHotFeatures | TableFeatures | AutoFeatures, Field(discriminator="kind")]
+Features = Annotated[
+    OneHotFeatures | TableFeatures | EventsFeatures | AutoFeatures, Field(discriminator="kind")
+]
 
 
 class AgentSpec(Strict):
@@ -116,33 +187,39 @@ def parse(model: type[Parsed], data: object, field: str = "") -> Parsed:
 
 def _invalid(problems: list[ErrorDetails], data: object, field: str) -> InvalidValue:
     """The first problem; of one value that was read in several ways, the way that got furthest."""
-    places = [_place(problem, data) for problem in problems]
+    places = [place_of(problem, data) for problem in problems]
     same = [i for i, place in enumerate(places) if place[: len(places[0])] == places[0]]
     furthest = max(same, key=lambda i: len(places[i]))
-    problem, place = problems[furthest], places[furthest]
+    expected = expectation(problems[furthest])
+    return InvalidValue(".".join((*filter(None, (field, *places[furthest])),)) or "value", expected)
+
+
+def expectation(problem: ErrorDetails) -> str:
+    """What was expected of a value, in words."""
     kind, context = problem["type"], problem.get("ctx", {})
-    message = problem["msg"].removeprefix("Input should be ")
-    message = message[:1].lower() + message[1:]
     if kind == "extra_forbidden":
-        message = "no such option"
-    elif kind == "missing":
-        message = "a value"
-    elif kind == "too_short":
-        message = f"at least {context['min_length']} of them"
-    elif kind.startswith("union_tag"):
-        tags = context.get("expected_tags")
-        place, message = (*place, "kind"), f"one of {tags}" if tags else "a value"
-    return InvalidValue(".".join(part for part in (field, *place) if part) or "value", message)
+        return "no such option"
+    if kind == "missing" or (kind.startswith("union_tag") and "expected_tags" not in context):
+        return "a value"
+    if kind == "too_short":
+        return f"at least {context['min_length']} of them"
+    if kind.startswith("union_tag"):
+        return f"one of {context['expected_tags']}"
+    message = problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]
 
 
-def _place(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
+def place_of(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
     """The way to a value as the client wrote it, without the types that it was read as."""
     place: list[str] = []
-    for part in problem["loc"]:
+    last = len(problem["loc"]) - 1
+    for i, part in enumerate(problem["loc"]):
         in_list = isinstance(value, list | tuple) and isinstance(part, int)
         if in_list or (isinstance(value, dict) and part in value):
             value = value[part]
-        elif problem["type"] != "missing" or part != problem["loc"][-1]:
+        elif problem["type"] != "missing" or i < last:
             continue
         place.append(str(part))
+    if problem["type"].startswith("union_tag"):
+        place.append("kind")
     return tuple(place)

@@ -31,16 +31,26 @@ _DRAWS = 1  # address of the generator
 class ThompsonOptions(PlanningOptions):
     """How `thompson` explores; the defaults were settled on all tasks together."""
 
-    kind: Literal["thompson"] = "thompson"
-    draws: int = Field(default=2, ge=1, le=16, description="draws per plan; the best is kept")
+    kind: Literal["thompson"] = Field(default="thompson", description="this agent kind")
+    draws: int = Field(
+        default=2, strict=True, ge=1, le=16, description="draws per plan; the best is kept"
+    )
     spread: float = Field(
-        default=0.35, ge=0, le=10, description="of the draws, in deviations of the posterior"
+        default=0.35,
+        strict=True,
+        ge=0,
+        le=10,
+        description="of the draws, in deviations of the posterior",
     )
     visit_bonus: float = Field(
-        default=0.07, ge=0, le=10, description="added to the value of a place never visited"
+        default=0.07,
+        strict=True,
+        ge=0,
+        le=10,
+        description="added to the value of a place never visited",
     )
     prior_deviation: float = Field(
-        default=3.0, gt=0, le=100, description="of a weight, before any label"
+        default=3.0, strict=True, gt=0, le=100, description="of a weight, before any label"
     )
 
 
@@ -91,8 +101,9 @@ class Thompson(ModelBased[ThompsonOptions]):
         ]
         best = int(np.argmax([plan.value for plan in plans]))
         if not certify:
-            return plans[best]
-        return plan_fast(problems[best], self.options.epsilon, self.budget)
+            return self.plain(learned, plans[best])
+        certified = plan_fast(problems[best], self.options.epsilon, self.budget)
+        return self.plain(learned, certified)
 
     def best(self) -> Belief:
         """The most probable feature map."""

@@ -20,9 +20,10 @@ from app.agents.belief import Learned
 from app.agents.experience import Arrays
 from app.agents.exploration_size import ExploringOptions, exploration_size, sentence
 from app.agents.spec import AgentSpec
-from app.agents.ucbvi import Optimist
-from app.errors import BudgetExceeded
+from app.agents.ucbvi import GridOptimist
+from app.errors import BudgetExceeded, InvalidValue
 from app.learning.confidence import kappa
+from app.learning.events import Events
 from app.learning.explorability import is_orthogonal
 from app.learning.exploration import Exploration, Knowledge
 from app.learning.features import OneHot
@@ -43,13 +44,13 @@ _COIN = 4  # address of the generator
 class UcbviExploreOptions(ExploringOptions):
     """How `ucbvi_explore` explores and is optimistic."""
 
-    kind: Literal["ucbvi_explore"] = "ucbvi_explore"
+    kind: Literal["ucbvi_explore"] = Field(default="ucbvi_explore", description="this agent kind")
     optimism: Literal["logit", "reward"] | None = Field(
         default="reward", description='"logit" only with tuned constants'
     )
 
 
-class UcbviExplore(Optimist[UcbviExploreOptions]):
+class UcbviExplore(GridOptimist[UcbviExploreOptions]):
     """Explores the feature space without labels first, and a little for ever after."""
 
     options_type: ClassVar[type[Options]] = UcbviExploreOptions
@@ -57,6 +58,9 @@ class UcbviExplore(Optimist[UcbviExploreOptions]):
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)
         features = self.beliefs[0].features
+        if isinstance(features, Events):
+            raise InvalidValue("features.kind", "one_hot or table: events are no sum over steps")
+        self.features = features
         self._episodes, self.size = exploration_size(self.options, features)
         self.exploration = Exploration(features, self.size, spec.seed, self._knowledge())
 
@@ -120,7 +124,7 @@ class UcbviExplore(Optimist[UcbviExploreOptions]):
 
     def design(self, learned: Learned) -> Posterior:
         """Sigma_t, over the episodes after exploration even where others were labelled too."""
-        features, since = learned.belief.features, self._labelled_since()
+        features, since = self.features, self._labelled_since()
         data = learned.belief.data
         if len(since) < len(self.experience.labels):
             data = LabelledTrajectories(features.dimension)
@@ -134,7 +138,7 @@ class UcbviExplore(Optimist[UcbviExploreOptions]):
         """Refuse also what exploration could never keep in memory."""
         super().check_budget()
         H, S, _ = self.spec.spaces.shape
-        per_loop = 8.0 * self.beliefs[0].features.dimension + 4.0 * H * S
+        per_loop = 8.0 * self.features.dimension + 4.0 * H * S
         needed = self.size.most_loops * per_loop
         if needed > self.budget.bytes:
             raise BudgetExceeded(
@@ -170,11 +174,11 @@ class UcbviExplore(Optimist[UcbviExploreOptions]):
             largest = np.argsort(-np.abs(direction), kind="stable")[:ENTRIES]
             entries = [(int(j), float(direction[j])) for j in largest if direction[j] != 0.0]
             examples.append([{"feature": j, "weight": weight} for j, weight in entries])
-        return {"directions": count, "of": self.beliefs[0].features.dimension, "examples": examples}
+        return {"directions": count, "of": self.features.dimension, "examples": examples}
 
     def warnings(self) -> list[str]:
         """What the paper's theory misses here, and how long its constants make exploration."""
-        features, found = self.beliefs[0].features, []
+        features, found = self.features, []
         if self._paper:
             found.append(sentence(self.size))
         if not is_orthogonal(features):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from app.agents.base import Agent, Mode, Options
 from app.learning.planning.problem import Plan, Policy
 from app.learning.planning.uniform_policy import plan_uniform
@@ -13,7 +15,7 @@ from app.learning.planning.uniform_policy import plan_uniform
 class UniformOptions(Options):
     """Nothing to choose."""
 
-    kind: Literal["uniform"] = "uniform"
+    kind: Literal["uniform"] = Field(default="uniform", description="this agent kind")
 
 
 class Uniform(Agent[UniformOptions]):

@@ -23,8 +23,17 @@ def mix(value: int) -> int:
 
 def uniform(seed: int, episode: int, step: int) -> float:
     """A number in [0, 1) with 53 random bits: mix(mix(mix(seed) ^ episode) ^ step) / 2^64."""
-    bits = mix(mix(mix(seed & _MASK) ^ episode) ^ step)
-    return float(bits >> 11) * 2.0**-53
+    return number_of(stream_of(seed, episode), step)
+
+
+def stream_of(seed: int, episode: int) -> int:
+    """What the numbers of one episode have in common."""
+    return mix(mix(seed & _MASK) ^ episode)
+
+
+def number_of(stream: int, step: int) -> float:
+    """The number of a step within its episode's stream."""
+    return float(mix(stream ^ step) >> 11) * 2.0**-53
 
 
 def generator(seed: int, *address: int) -> np.random.Generator:

@@ -9,6 +9,7 @@ import numpy as np
 from app.learning.planning.grid_policy import GridPolicy
 from app.learning.planning.markov_policy import MarkovPolicy
 from app.learning.planning.problem import Policy
+from app.learning.planning.tracked_policy import TrackedPolicy
 from app.learning.planning.uniform_policy import UniformPolicy
 from app.simulation.grid_rollouts import grid_value
 from app.simulation.tables import pick, random_unit, tables
@@ -89,8 +90,10 @@ def evaluate(task: Task, policy: Policy, rollouts: int = 2000, seed: int = 0) ->
         return task.uniform()
     if isinstance(policy, MarkovPolicy):
         return task.value(np.eye(task.actions)[policy.actions])
-    if isinstance(policy, GridPolicy):
-        return grid_value(task, policy, rollouts, seed)
+    tracked = policy if isinstance(policy, TrackedPolicy) else None
+    acting = policy if tracked is None else tracked.inner
+    if isinstance(acting, GridPolicy):
+        return grid_value(task, acting, rollouts, seed, tracked)
     return _played(task, policy, rollouts, seed)
 
 

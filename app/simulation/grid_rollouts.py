@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from app.learning.planning.grid_policy import GridPolicy
 from app.learning.planning.rows import shift
+from app.learning.planning.tracked_policy import TrackedPolicy
 from app.simulation.tables import Tables, pick, random_unit, tables
 from app.simulation.tasks.base import Task
 
@@ -18,21 +19,39 @@ Integers = NDArray[np.int64]
 
 
 class _Controller(NamedTuple):
-    """A ``GridPolicy`` as plain arrays."""
+    """A ``GridPolicy`` on P tracked states as plain arrays; without a tracker P = S and M = 1."""
 
+    entered: Integers  # (M, S)
+    memories: Integers  # (P,)
     delta: float
     lowest: int
     highest: int
-    low: NDArray[np.int32]  # (H, S)
-    high: NDArray[np.int32]  # (H, S)
-    offsets: Integers  # (H, S)
+    low: NDArray[np.int32]  # (H, P)
+    high: NDArray[np.int32]  # (H, P)
+    offsets: Integers  # (H, P)
     actions: NDArray[np.uint8] | NDArray[np.uint16]
-    weights: Floats  # (H, S, A)
+    weights: Floats  # (H, P, A)
 
 
-def grid_value(task: Task, policy: GridPolicy, n: int, seed: int) -> float:
-    """The mean success probability of ``n`` episodes; the luck is that of ``rollouts``."""
-    controller = _Controller(
+def grid_value(
+    task: Task, policy: GridPolicy, n: int, seed: int, tracked: TrackedPolicy | None = None
+) -> float:
+    """The mean success probability of ``n`` episodes; the luck is that of ``rollouts``.
+
+    ``tracked`` is the policy that ``policy`` is the inner one of, if there is one.
+    """
+    return float(_mean_success(tables(task), _controller(policy, tracked), n, seed))
+
+
+def _controller(policy: GridPolicy, tracked: TrackedPolicy | None) -> _Controller:
+    if tracked is not None:
+        entered, memories = tracked.entered, tracked.memories
+    else:
+        entered = np.arange(policy.low.shape[1], dtype=np.int32)[None]
+        memories = np.zeros_like(entered[0])
+    return _Controller(
+        np.ascontiguousarray(entered, dtype=np.int64),
+        np.ascontiguousarray(memories, dtype=np.int64),
         float(policy.delta),
         *policy.clip,
         np.ascontiguousarray(policy.low),
@@ -41,7 +60,6 @@ def grid_value(task: Task, policy: GridPolicy, n: int, seed: int) -> float:
         policy.actions,
         np.ascontiguousarray(policy.weights),
     )
-    return float(_mean_success(tables(task), controller, n, seed))
 
 
 @njit(cache=True)
@@ -55,14 +73,16 @@ def _mean_success(world: Tables, controller: _Controller, n: int, seed: int) -> 
 @njit(cache=True)
 def _success(world: Tables, controller: _Controller, episode: int, seed: int) -> float:
     """P(good) of one episode; ``GridPolicy.act`` and ``Task``'s judge, side by side."""
-    S, A = controller.weights.shape[1:]
+    S, A = controller.entered.shape[1], controller.weights.shape[2]
     state = pick(world.start, 0, S, random_unit(seed, episode, 2 * world.horizon))
-    judged, index = world.first, 0
+    judged, index, memory = world.first, 0, 0
     for step in range(world.horizon):
-        low = controller.low[step, state]
-        within = min(max(index, low), controller.high[step, state])
-        action = int(controller.actions[controller.offsets[step, state] + within - low])
-        whole, theta = shift(controller.weights[step, state, action], controller.delta)
+        tracked = controller.entered[memory, state]
+        memory = controller.memories[tracked]
+        low = controller.low[step, tracked]
+        within = min(max(index, low), controller.high[step, tracked])
+        action = int(controller.actions[controller.offsets[step, tracked] + within - low])
+        whole, theta = shift(controller.weights[step, tracked, action], controller.delta)
         index += whole + (random_unit(seed, episode, 2 * step + 1) < theta)
         index = min(max(index, controller.lowest), controller.highest)
         judged = world.update[judged, state, action]

@@ -61,7 +61,9 @@ def prepare(setting: Setting, seed: int) -> tuple[Task, Agent[Any]]:
         "algorithm": setting.algorithm,
         "seed": seed,
     }
-    return task, make_agent(parse(AgentSpec, spec), setting.budget)
+    agent = make_agent(parse(AgentSpec, spec), setting.budget)
+    agent.check_budget()
+    return task, agent
 
 
 def run(setting: Setting, seed: int, progress: Callable[[int], None] = lambda _: None) -> Run:

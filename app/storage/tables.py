@@ -58,6 +58,7 @@ agents = Table(
     Column("learned", Integer, nullable=False),  # the last event learned from
     Column("policy_version", Integer, nullable=False),
     Column("learning_error", Text),
+    Column("notes", JSON, nullable=False),  # how far its kind is, and warnings
     Index(None, "position", unique=True),
     Index(
         "ix_agents_behind",
@@ -165,7 +166,6 @@ versions = Table(
     Column("gap", Float, nullable=False),
     Column("predicted", Float),  # success of the exploit plan, in the model
     Column("seconds", Float, nullable=False),
-    Column("progress", JSON, nullable=False),
     Column("at", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -176,7 +176,6 @@ knowledge = Table(
     _agent(),
     Column("snapshot", LargeBinary),
     Column("snapshot_event", Integer, nullable=False),
-    Column("warmth", LargeBinary),  # what the last fit left, beside the snapshot
     Column("insight", LargeBinary),  # tables to explain with
 )
 
@@ -198,8 +197,7 @@ answers = Table(
     Column("scope", String(200), primary_key=True),
     Column("key", String(255), primary_key=True),
     Column("fingerprint", String(64), nullable=False),
-    Column("status", Integer, nullable=False),
-    Column("body", Text, nullable=False),
+    Column("made", String(200), nullable=False),  # the id of what the request made
     Column("at", BigInteger, nullable=False),
     Index(None, "at"),
 )

@@ -9,27 +9,34 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection, Dialect, Engine
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.base import Executable
 
 from app.errors import Overloaded, StorageUnavailable
 
+_AT_ONCE = 10_000  # rows of one statement
+
 
 class Write(NamedTuple):
-    """One statement with its parameters; equal neighbours are executed together."""
+    """One statement with its parameters; equal neighbours are executed together.
+
+    Parameters by name pass through the types of the columns. A tuple, of every column of an
+    insert in the order of the table, goes to the driver as it is: for rows that are many.
+    """
 
     statement: Executable
-    parameters: dict[str, Any]
+    parameters: dict[str, Any] | tuple[Any, ...]
 
 
 class _Submission(NamedTuple):
-    writes: Sequence[Write]
+    writes: Iterable[Write]
     done: asyncio.Future[None]
 
 
@@ -44,11 +51,14 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._closed = False
         self.commits = 0
-        self.committed = 0
         self._thread.start()
 
-    def submit(self, writes: Sequence[Write]) -> asyncio.Future[None]:
-        """Queue writes that belong together; the future is done once they are on disk."""
+    def submit(self, writes: Iterable[Write]) -> asyncio.Future[None]:
+        """Queue writes that belong together; the future is done once they are on disk.
+
+        Many writes may be a lazy iterable, made in the writer's thread; it must be one that can
+        be gone through again.
+        """
         if self._closed:
             raise StorageUnavailable("the server is shutting down")
         if self._waiting.qsize() >= self._most_waiting:
@@ -92,7 +102,7 @@ class Writer:
     def _commit(self, batch: list[_Submission]) -> list[Exception | None]:
         """Commit all at once; if that fails each by itself, so that one cannot harm another."""
         error = self._attempt(write for one in batch for write in one.writes)
-        if error is None or len(batch) == 1:
+        if error is None or len(batch) == 1 or _is_locked(error):
             return [error] * len(batch)
         return [self._attempt(one.writes) for one in batch]
 
@@ -100,16 +110,33 @@ class Writer:
         try:
             with self._engine.begin() as connection:
                 execute(connection, writes)
-        except (SQLAlchemyError, OSError) as error:
+        except Exception as error:  # whatever it is, the thread goes on for the others
             return error
         self.commits += 1
         return None
 
 
+def _is_locked(error: Exception) -> bool:
+    """Whether another process holds the database: it would keep each of many waiting in turn."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    return getattr(cause, "sqlite_errorname", "").startswith("SQLITE_BUSY")
+
+
 def execute(connection: Connection, writes: Iterable[Write]) -> None:
     """Run writes in order, neighbours with the same statement in one go."""
     for statement, group in groupby(writes, key=attrgetter("statement")):
-        connection.execute(statement, [write.parameters for write in group])
+        while some := [write.parameters for write in islice(group, _AT_ONCE)]:
+            rows: Any = some
+            if isinstance(some[0], tuple):
+                connection.exec_driver_sql(_driver_sql(statement, connection.dialect), rows)
+            else:
+                connection.execute(statement, rows)
+
+
+@lru_cache
+def _driver_sql(statement: Executable, dialect: Dialect) -> str:
+    """A statement as the driver takes it."""
+    return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
 
 
 def _settle(batch: list[_Submission], outcomes: list[Exception | None]) -> None:

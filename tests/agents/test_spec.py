@@ -192,7 +192,7 @@ class TestRefusals:
 
     def test_what_was_expected_is_said(self):
         unknown = {"kind": "two_hot", "over": ["state"]}
-        assert refusal(features=unknown).expected == "one of 'one_hot', 'table', 'auto'"
+        assert refusal(features=unknown).expected == "one of 'one_hot', 'table', 'events', 'auto'"
         nothing = {"kind": "one_hot", "over": []}
         assert refusal(features=nothing).expected == "at least 1 of them"
         far = {"kind": "one_hot", "over": ["state"], "steps": {"last": 9}}

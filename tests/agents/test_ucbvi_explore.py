@@ -95,6 +95,11 @@ class TestOptions:
         assert agent.episodes == 600
         assert agent.size.most_episodes <= 200 < agent.size.most_episodes + agent.size.per_loop
 
+    def test_features_of_events_are_refused(self):
+        events = {"kind": "events", "events": [{"visited": 1}]}
+        with pytest.raises(InvalidValue, match=r"features\.kind: .*events are no sum over steps"):
+            agent_of(features=events)
+
     def test_auto_features_are_refused(self):
         with pytest.raises(InvalidValue, match=r"features\.kind"):
             agent_of(features={"kind": "auto"})
@@ -183,7 +188,7 @@ class TestPhases:
         agent = agent_of(**QUICK)
         learn(agent, range(9))
         assert agent.exploration.is_done
-        monkeypatch.setattr(ucbvi.Optimist, "plan", lambda *_: plan_uniform(A))
+        monkeypatch.setattr(ucbvi.GridOptimist, "plan", lambda *_: plan_uniform(A))
         chances = np.arange(10, 4010) ** (-1.0 / 3.0)
         plans = [agent.plan(n) for n in range(9, 4009)]
         mixed = [plan for plan in plans if plan.planner == "mixture"]

@@ -7,6 +7,8 @@ import pytest
 from scipy import stats
 
 from app.errors import InvalidValue
+from app.learning.events import Event, Events
+from app.learning.features import Spaces
 from app.learning.planning.fast import plan_fast
 from app.learning.planning.markov_policy import MarkovPolicy
 from app.learning.planning.problem import PlanningProblem, TransitionModel
@@ -61,6 +63,24 @@ def optimistic_plan(task: Task, seed: int):
     weights = rng.normal(scale=0.4, size=(H, S, A))
     ended = np.zeros((H + 1, S + 1))
     return plan_fast(PlanningProblem(task.start, model, weights, np.zeros((H, S, A)), ended), 0.05)
+
+
+def tracked_plan(task: Task, seed: int):
+    """The same on states joined with the memory of two events."""
+    S, A, H = task.states, task.actions, task.horizon
+    rng = np.random.default_rng(seed)
+    events = Events(Spaces(S, A, H), (Event("visited", (1,)), Event("then", (2, 0))))
+    tracker = events.unrolled.tracker
+    model = TransitionModel.from_dense(task.transitions.reshape(S * A, -1), S, A)
+    shape = (H, tracker.size, A)
+    problem = PlanningProblem(
+        start=tracker.start(task.start),
+        transitions=tracker.transitions(model),
+        weights=rng.normal(scale=0.4, size=shape),
+        bonuses=np.zeros(shape),
+        ended_weights=np.zeros((H + 1, tracker.size + 1)),
+    )
+    return tracker.plain(plan_fast(problem, 0.05))
 
 
 def play(env: Environment, rng: np.random.Generator) -> Trajectories:
@@ -190,14 +210,15 @@ class TestEvaluate:
         compiled = task.verdict.probabilities(rollouts(task, policy, 300, seed=6)).mean()
         assert evaluate(task, Markov(policy), 300, seed=6) == pytest.approx(compiled, abs=1e-12)
 
+    @pytest.mark.parametrize("planned", [optimistic_plan, tracked_plan])
     @pytest.mark.parametrize("name", ["frozenlake-4x4", "riverswim-6", "random-0", "collect"])
-    def test_grid_policy_is_played_as_it_acts(self, name):
+    def test_grid_policy_is_played_as_it_acts(self, name, planned):
         class Plain:
             def __init__(self, inner):
                 self.act, self.arrays = inner.act, inner.arrays
 
         task = load_task(name)
-        policy = optimistic_plan(task, seed=2).policy
+        policy = planned(task, seed=2).policy
         plain = evaluate(task, Plain(policy), 300, seed=7)
         assert evaluate(task, policy, 300, seed=7) == pytest.approx(plain, abs=1e-12)
 

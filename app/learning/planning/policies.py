@@ -18,6 +18,7 @@ from app.learning.planning.markov_policy import MarkovPolicy
 from app.learning.planning.paper import PaperPolicy
 from app.learning.planning.problem import Policy
 from app.learning.planning.reward_policy import RewardPolicy
+from app.learning.planning.tracked_policy import TrackedPolicy
 from app.learning.planning.uniform_policy import UniformPolicy
 
 POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
@@ -29,6 +30,7 @@ POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
             MarkovPolicy,
             PaperPolicy,
             RewardPolicy,
+            TrackedPolicy,
             UniformPolicy,
         )
     }

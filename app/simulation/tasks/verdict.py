@@ -9,6 +9,7 @@ comes from plain dynamic programming over (memory, state), with nothing approxim
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +78,16 @@ class Verdict:
         update = np.repeat(streak[:, :, None], actions, axis=2)
         alive = (np.arange(length + 1) == length).astype(np.float64)
         return cls(update, alive, np.repeat(alive[:, None], len(good), axis=1))
+
+    @classmethod
+    def of_visits(cls, needed: Sequence[int], states: int, actions: int) -> Verdict:
+        """Good iff an action was taken in each of the ``needed`` states; the memory is which."""
+        bits = np.zeros(states, dtype=np.int64)
+        bits[list(needed)] = 1 << np.arange(len(needed))
+        memories = np.arange(1 << len(needed))
+        update = np.repeat((memories[:, None] | bits)[:, :, None], actions, axis=2)
+        alive = (memories == memories[-1]).astype(np.float64)
+        return cls(update, alive, np.repeat(alive[:, None], states, axis=1))
 
     @classmethod
     def of_points(cls, points: Integers, horizon: int, unit: float, offset: float) -> Verdict:

@@ -1,0 +1,1 @@
+"""The HTTP contract: routes, wire schemas, keys, and problems."""

@@ -1,0 +1,184 @@
+"""Episodes: start, finish, abandon, read; the labelling queue."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from app.api import checks, schemas, views
+from app.api.created import created, location
+from app.api.guard import ACT, READ_EPISODES, TheHost, guard
+from app.api.once import IdempotencyKey, once
+from app.api.parameters import AgentId, Cursor, EpisodeId, Limit
+from app.api.problems import declared
+from app.errors import InvalidValue, NotFound
+from app.hosting.answers import Remember
+from app.hosting.episode import HostedEpisode
+from app.hosting.host import Host
+from app.hosting.ids import episode_id, read_agent_id
+from app.hosting.keys import Caller
+from app.storage import reading
+
+router = APIRouter(prefix="/v1", tags=["episodes"])
+
+
+@router.post(
+    "/agents/{agent}/episodes",
+    status_code=201,
+    summary="Start an episode",
+    responses=created(404, 409, 413, 422, 503),
+)
+async def start_episode(
+    request: Request,
+    response: Response,
+    agent: AgentId,
+    host: TheHost,
+    caller: Annotated[Caller, guard(ACT)],
+    body: schemas.NewEpisode | None = None,
+    idempotency_key: IdempotencyKey = None,
+) -> schemas.EpisodeSummary:
+    """Start an episode. Its policy is pinned now: learning during it never changes it."""
+    body = body or schemas.NewEpisode()
+    checks.bounded(body.metadata, host.settings.metadata_bytes)
+    hosted = await host.loaded.agent(read_agent_id(agent))
+
+    async def act(remember: Remember | None) -> schemas.EpisodeSummary:
+        episode = await host.play.start(
+            hosted, body.mode, body.wait, body.external_id, dict(body.metadata), remember
+        )
+        return await summary(host, episode)
+
+    async def again(made: str) -> schemas.EpisodeSummary:
+        return await summary(host, await host.loaded.episode(made))
+
+    view = await once(request, host, caller, idempotency_key, act, again)
+    response.headers["Location"] = location(request, f"/v1/episodes/{view.id}")
+    return view
+
+
+@router.post(
+    "/episodes/{episode}/finish",
+    summary="End an episode before the horizon",
+    responses=declared(404, 409, 413, 422, 503),
+)
+async def finish_episode(
+    episode: EpisodeId,
+    host: TheHost,
+    _: Annotated[Caller, guard(ACT)],
+    body: schemas.Finish | None = None,
+) -> schemas.EpisodeSummary:
+    """End it where the environment did; or, once after the last step, say where that led."""
+    body = body or schemas.Finish()
+    return await summary(host, await host.play.finish(episode, body.state, body.terminated))
+
+
+@router.post(
+    "/episodes/{episode}/abandon",
+    summary="Give an episode up",
+    responses=declared(404, 409, 503),
+)
+async def abandon_episode(
+    episode: EpisodeId, host: TheHost, _: Annotated[Caller, guard(ACT)]
+) -> schemas.EpisodeSummary:
+    """No label will come; its transitions still count."""
+    return await summary(host, await host.play.abandon(episode))
+
+
+@router.get("/episodes/{episode}", summary="Read an episode", responses=declared(404, 503))
+async def read_episode(
+    episode: EpisodeId, host: TheHost, _: Annotated[Caller, guard(READ_EPISODES)]
+) -> schemas.EpisodeView:
+    """Its steps and labels, and which step made the model expect what."""
+    loaded = await host.loaded.episode(episode)
+    hosted, agent, number = loaded.agent, loaded.agent.number, loaded.number
+    row = await host.database.read(reading.episode_row, agent, number)
+    if row is None:
+        raise NotFound("episode", episode)
+    steps = await host.database.read(reading.step_rows, agent, number)
+    labels = await host.database.read(reading.label_rows, agent, number)
+    return views.episode_view(hosted, row, steps, labels, await host.loaded.insight(hosted))
+
+
+@router.get(
+    "/episodes", summary="List episodes: the labelling queue", responses=declared(404, 422, 503)
+)
+async def list_episodes(
+    host: TheHost,
+    _: Annotated[Caller, guard(READ_EPISODES)],
+    agent: Annotated[str | None, Query(description="of one agent")] = None,
+    status: Annotated[schemas.Status | None, Query(description="with one status")] = None,
+    external_id: Annotated[
+        str | None, Query(max_length=200, description="with this name of yours")
+    ] = None,
+    order: Annotated[
+        Literal["informative", "oldest", "newest"],
+        Query(
+            description="`informative` puts first what would teach the most; it takes episodes "
+            "that wait for a label"
+        ),
+    ] = "oldest",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> schemas.EpisodePage:
+    """Episodes in one of three orders."""
+    number = None if agent is None else (await host.loaded.agent(read_agent_id(agent))).number
+    if order == "informative":
+        if status not in (None, "awaiting_label") or external_id is not None:
+            raise InvalidValue("?order", "oldest or newest, unless it is what awaits a label")
+        return await _informative(host, number, limit, cursor)
+    after = None if cursor is None else checks.cursor(cursor, 3)
+    rows = await host.database.read(
+        reading.episode_page,
+        number,
+        status,
+        external_id,
+        order == "newest",
+        None if after is None else (after[0], after[1], after[2]),
+        limit + 1,
+    )
+    items = [await _listed(host, row) for row in rows[:limit]]
+    last = rows[limit - 1] if len(rows) > limit else None
+    following = None if last is None else f"{last.created_at}-{last.agent}-{last.number}"
+    return schemas.EpisodePage(items=items, next=following)
+
+
+_MOST_AGENTS = 200  # whose waiting episodes are compared with one another
+
+
+async def _informative(
+    host: Host, agent: int | None, limit: int, cursor: str | None
+) -> schemas.EpisodePage:
+    skip = 0 if cursor is None else checks.cursor(cursor, 1)[0]
+    agents = [agent] if agent is not None else None
+    if agents is None:
+        agents = await host.database.read(reading.agents_waiting, _MOST_AGENTS)
+    queue = await host.judgement.queue(agents)
+    items: list[schemas.EpisodeSummary] = []
+    for score, owner, number in queue[skip : skip + limit]:
+        row = await host.database.read(reading.episode_row, owner, number)
+        if row is not None and row.status == "awaiting_label":
+            view = await _listed(host, row)
+            items.append(view.model_copy(update={"information": score}))
+    following = str(skip + limit) if len(queue) > skip + limit else None
+    return schemas.EpisodePage(items=items, next=following)
+
+
+async def _listed(host: Host, row: Any) -> schemas.EpisodeSummary:
+    agent = await host.loaded.agent(row.agent)
+    episode = host.loaded.episodes.get(episode_id(row.agent, row.number))
+    length = row.length if row.length is not None else (episode.length if episode else None)
+    if length is None:
+        steps = await host.database.read(reading.step_rows, row.agent, row.number)
+        length = len(steps)
+    return schemas.EpisodeSummary(**views.episode_fields(row, agent.horizon, length))
+
+
+async def summary(host: Host, episode: HostedEpisode) -> schemas.EpisodeSummary:
+    """An episode as it is stored now."""
+    row = await host.database.read(reading.episode_row, episode.agent.number, episode.number)
+    if row is None:
+        raise NotFound("episode", episode.id)
+    return schemas.EpisodeSummary(
+        **views.episode_fields(row, episode.agent.horizon, episode.length)
+    )

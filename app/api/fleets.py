@@ -1,0 +1,116 @@
+"""For simulators and fleets: logged episodes in and out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+
+from app.api import checks, schemas
+from app.api.guard import OPERATE, TheHost, guard
+from app.api.once import IdempotencyKey, once
+from app.api.parameters import AgentId
+from app.api.problems import declared
+from app.errors import InvalidValue
+from app.hosting.agent import HostedAgent
+from app.hosting.answers import Remember
+from app.hosting.host import Host
+from app.hosting.ids import episode_id, read_agent_id
+from app.hosting.keys import Caller
+from app.hosting.logbook import LoggedEpisode
+
+log = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/v1", tags=["fleets"])
+
+LINES = "application/x-ndjson"
+_LINE = {
+    "schema": {"type": "string"},
+    "example": '{"episode": "eps_0123456789_0", "number": 0, "states": [0, 4, 8], '
+    '"actions": [1, 1], "terminated": true, "label": 0, "status": "labelled", '
+    '"mode": "learn", "policy_version": 0, "external_id": null, "metadata": {}}\n',
+}
+
+
+@router.post(
+    "/agents/{agent}/trajectories",
+    status_code=201,
+    summary="Learn from logged episodes",
+    responses=declared(404, 409, 413, 422, 503),
+)
+async def import_trajectories(
+    request: Request,
+    agent: AgentId,
+    body: schemas.Trajectories,
+    host: TheHost,
+    caller: Annotated[Caller, guard(OPERATE)],
+    idempotency_key: IdempotencyKey = None,
+) -> schemas.TrajectoriesAnswer:
+    """All are taken or none, and they are learned from once. Lines of an export fit as they are."""
+    hosted = await host.loaded.agent(read_agent_id(agent))
+    logged = [_logged(one, i, host) for i, one in enumerate(body.trajectories)]
+
+    async def act(remember: Remember | None) -> schemas.TrajectoriesAnswer:
+        numbers = await host.logbook.take_in(hosted, logged, remember)
+        fields = {"agent": hosted.id, "episodes": len(numbers), "by": caller.key}
+        log.info("episodes imported", extra=fields)
+        return _taken(hosted, numbers)
+
+    async def again(made: str) -> schemas.TrajectoriesAnswer:
+        first, end = made.split("-")
+        return _taken(hosted, range(int(first), int(end)))
+
+    return await once(request, host, caller, idempotency_key, act, again)
+
+
+def _logged(one: schemas.LoggedTrajectory, place: int, host: Host) -> LoggedEpisode:
+    checks.bounded(one.metadata, host.settings.metadata_bytes, f"trajectories.{place}.metadata")
+    status = one.status if one.status in ("completed", "abandoned") else None
+    if one.label is not None and status is not None:
+        raise InvalidValue(f"trajectories.{place}.status", "labelled, where there is a label")
+    return LoggedEpisode(
+        one.states,
+        one.actions,
+        None if one.label is None else int(one.label),
+        one.terminated,
+        status,
+        one.external_id,
+        one.labeller,
+        dict(one.metadata),
+    )
+
+
+def _taken(agent: HostedAgent, numbers: range) -> schemas.TrajectoriesAnswer:
+    return schemas.TrajectoriesAnswer(
+        agent=agent.id,
+        imported=len(numbers),
+        first=episode_id(agent.number, numbers.start),
+        last=episode_id(agent.number, numbers.stop - 1),
+        learning=agent.learning,
+    )
+
+
+@router.get(
+    "/agents/{agent}/export",
+    summary="Every episode, one a line",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "JSON lines", "content": {LINES: _LINE}},
+        **declared(404, 503),
+    },
+)
+async def export_episodes(
+    agent: AgentId, host: TheHost, _: Annotated[Caller, guard(OPERATE)]
+) -> StreamingResponse:
+    """JSON lines of every episode that is over, oldest first; `trajectories` takes them back."""
+    hosted = await host.loaded.agent(read_agent_id(agent))
+
+    async def lines() -> AsyncIterator[str]:
+        async for line in host.logbook.lines(hosted):
+            yield json.dumps(line) + "\n"
+
+    return StreamingResponse(lines(), media_type=LINES)

@@ -1,0 +1,77 @@
+"""The hot path: a state in, an action out; one episode or many in one call."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request
+
+from app.api import schemas
+from app.api.description import operation_name
+from app.api.guard import ACT, guard
+from app.api.hot import HotRoute
+from app.api.parameters import EpisodeId
+from app.api.problems import declared, problem_of, request_id_of
+from app.errors import PlauditError
+from app.hosting.host import Host
+from app.hosting.keys import Caller
+
+router = APIRouter(prefix="/v1", route_class=HotRoute, generate_unique_id_function=operation_name)
+
+
+@router.post(
+    "/episodes/{episode}/steps",
+    tags=["episodes"],
+    summary="Send a state, get an action",
+    responses=declared(404, 409, 413, 422, 503),
+    response_model_exclude_unset=True,
+)
+async def take_step(
+    request: Request, episode: EpisodeId, body: schemas.Step, _: Annotated[Caller, guard(ACT)]
+) -> schemas.ExplainedStepAnswer:
+    """The next step. It is stored before it is answered: it survives a crash at any later moment.
+
+    With `step`, a retry of the last step with the same state gets the same answer.
+    """
+    host: Host = request.app.state.host
+    taken = await host.play.step(episode, body.step, body.state)
+    action = taken.episode.agent.specification.actions.decode(taken.action)
+    if not body.explain:
+        return schemas.ExplainedStepAnswer(step=taken.step, action=action, last=taken.last)
+    why = await host.play.explain(taken.episode)
+    shown = None if why is None else schemas.ExplanationView(**vars(why))
+    return schemas.ExplainedStepAnswer(
+        step=taken.step, action=action, last=taken.last, explanation=shown
+    )
+
+
+@router.post(
+    "/steps",
+    tags=["fleets"],
+    summary="Step many episodes in one call",
+    responses=declared(413, 422, 503),
+    response_model_exclude_unset=True,
+)
+async def step_many(
+    request: Request, body: schemas.ManySteps, _: Annotated[Caller, guard(ACT)]
+) -> schemas.ManyStepsAnswer:
+    """Each entry answers with its own result or its own problem."""
+    host: Host = request.app.state.host
+    entries = [(one.episode, one.step, one.state) for one in body.steps]
+    outcomes = await host.play.step_many(entries)
+    own = request_id_of(request)
+    results = [
+        _entry(one.episode, outcome, own) for one, outcome in zip(body.steps, outcomes, strict=True)
+    ]
+    return schemas.ManyStepsAnswer(results=results)
+
+
+def _entry(episode: str, outcome: Any, request_id: str | None) -> schemas.ManyStepsEntry:
+    if isinstance(outcome, PlauditError):
+        return schemas.ManyStepsEntry(episode=episode, problem=problem_of(outcome, request_id))
+    return schemas.ManyStepsEntry(
+        episode=episode,
+        step=outcome.step,
+        action=outcome.episode.agent.specification.actions.decode(outcome.action),
+        last=outcome.last,
+    )

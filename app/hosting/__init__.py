@@ -1,0 +1,1 @@
+"""Where storage and agents meet: episodes' life, pinned policies, learning jobs."""

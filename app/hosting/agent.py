@@ -1,0 +1,153 @@
+"""An agent in memory: its plans in force, and how far its log and its learning have come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.agents.insight import Insight
+from app.hosting.ids import agent_id, episode_id
+from app.hosting.learner import EXPLOIT
+from app.hosting.specification import Specification
+from app.learning.planning.problem import Policy
+from app.learning.planning.uniform_policy import UniformPolicy
+from app.storage import writes
+from app.storage.lessons import LESSONS
+from app.storage.writer import Write
+
+LearningState = Literal["idle", "queued", "running", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostedPlan:
+    """A policy with what is known of it. ``episode`` is the one that it was made for."""
+
+    version: int
+    episode: int | None
+    policy: Policy
+    label_required: bool = True
+    planner: str = "none"
+    value: float = 0.5
+    gap: float = 1.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to an agent, as it stands in its log."""
+
+    agent: int
+    number: int
+    kind: str
+    episode: int | None
+    value: int | None
+    at: int
+
+    def public(self) -> dict[str, Any]:
+        """As clients see it."""
+        body: dict[str, Any] = {"agent": agent_id(self.agent), "number": self.number}
+        if self.episode is not None:
+            body["episode"] = episode_id(self.agent, self.episode)
+        if self.kind == "labelled":
+            body["label"] = self.value
+        if self.kind == "policy":
+            body["policy_version"] = self.value
+        return body
+
+
+class HostedAgent:
+    """One agent that is in use."""
+
+    def __init__(self, row: Any, specification: Specification) -> None:
+        self.number: int = row.id
+        self.id = agent_id(row.id)
+        self.specification = specification
+        self.horizon = specification.horizon
+        self.seed = specification.seed
+        self.paused: bool = row.paused
+        self.next_episode: int = row.episodes
+        self.running: int = row.running
+        self.last_event: int = row.last_event
+        self.last_lesson: int = row.last_lesson
+        self.learned: int = row.learned
+        self.version: int = row.policy_version
+        self.plans: dict[int, HostedPlan] = {}
+        self.insight: Insight | None = None
+        self.insight_version = -1
+        self.learning_error: str | None = row.learning_error
+        self.learning: LearningState = "failed" if self.learning_error else "idle"
+        self.deleted = False
+        self.waiters: list[asyncio.Future[None]] = []
+        self.used = 0.0
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is something that it has not learned from."""
+        return self.learned < self.last_lesson
+
+    def plan_for(self, episode: int, mode: str) -> HostedPlan:
+        """The plan of an episode that starts now."""
+        if not self.plans:
+            return HostedPlan(self.version, None, UniformPolicy(self.specification.actions.size))
+        if mode == "exploit" and EXPLOIT in self.plans:
+            return self.plans[EXPLOIT]
+        if episode in self.plans:
+            return self.plans[episode]
+        learning = sorted(number for number in self.plans if number != EXPLOIT)
+        return self.plans[learning[episode % len(learning)]]
+
+    def newest_plan(self) -> HostedPlan | None:
+        """The plan in force that the view of the agent shows."""
+        numbers = [number for number in self.plans if number != EXPLOIT]
+        return self.plans[max(numbers)] if numbers else None
+
+    def record(
+        self, kind: str, episode: int | None, value: int | None, now: int, **more: int
+    ) -> tuple[Event, list[Write]]:
+        """The next event of the log, with the writes that make it so.
+
+        ``more`` are changes of the counters.
+        """
+        self.last_event += 1
+        if kind in LESSONS:
+            self.last_lesson = self.last_event
+        event = Event(self.number, self.last_event, kind, episode, value, now)
+        row = {
+            "agent": self.number,
+            "number": event.number,
+            "kind": kind,
+            "episode": episode,
+            "value": value,
+            "at": now,
+        }
+        return event, [Write(writes.ADD_EVENT, row), self.count(**more)]
+
+    def count(self, **more: int) -> Write:
+        """The write that moves the counters."""
+        changes = {f"more_{name}": more.get(name, 0) for name in writes.COUNTERS}
+        self.running += more.get("running", 0)
+        return Write(
+            writes.COUNT,
+            changes
+            | {
+                "the_agent": self.number,
+                "new_episodes": self.next_episode,
+                "new_last_event": self.last_event,
+                "new_last_lesson": self.last_lesson,
+            },
+        )
+
+    def undo(self, stored: Iterable[Write]) -> None:
+        """What writes that failed had counted here; a number that was given stays given."""
+        for statement, counted in stored:
+            if statement is writes.COUNT and isinstance(counted, dict):
+                self.running -= counted["more_running"]
+
+    def wake(self) -> None:
+        """Tell everybody who waits that learning has come to a pause."""
+        waiters, self.waiters = self.waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)

@@ -1,0 +1,94 @@
+"""An episode in memory: its pinned plan, where it stands, and what was answered last."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from app.errors import Conflict
+from app.hosting.agent import HostedAgent, HostedPlan
+from app.hosting.ids import episode_id
+from app.learning.randomness import number_of, stream_of
+from app.storage import writes
+from app.storage.writer import Write
+
+
+class HostedEpisode:
+    """One episode that is in use. All its changes happen in the event loop, one at a time."""
+
+    __slots__ = (
+        "action",
+        "agent",
+        "final_known",
+        "id",
+        "label",
+        "label_required",
+        "length",
+        "memory",
+        "mode",
+        "number",
+        "pending",
+        "plan",
+        "policy_version",
+        "state",
+        "status",
+        "stream",
+        "used",
+    )
+
+    def __init__(self, agent: HostedAgent, number: int, mode: str, plan: HostedPlan | None) -> None:
+        self.agent = agent
+        self.number = number
+        self.id = episode_id(agent.number, number)
+        self.mode = mode
+        self.plan = plan  # None once nobody needs it
+        self.policy_version = 0 if plan is None else plan.version
+        self.label_required = True if plan is None else plan.label_required
+        self.status = "running"
+        self.label: int | None = None
+        self.final_known = False
+        self.memory: tuple[int, ...] = ()
+        self.length = 0  # steps taken
+        self.state: Any = None  # of the last step: an index, or an observation
+        self.action = -1  # of the last step
+        self.pending: asyncio.Future[None] | None = None  # the write under way
+        self.stream = stream_of(agent.seed, number)  # of its random numbers
+        self.used = 0.0
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether a write is under way; the next change waits for it."""
+        return self.pending is not None and not self.pending.done()
+
+    def repeats(self, step: int | None, state: Any) -> bool:
+        """Whether a request is the last step again; a step that does not fit is refused."""
+        if step is None or step == self.length:
+            return False
+        if step == self.length - 1:
+            if state == self.state:
+                return True
+            raise Conflict("step_conflict", f"step {step} was answered for another state")
+        raise Conflict("step_out_of_order", f"the next step is {self.length}, not {step}")
+
+    def must_run(self) -> None:
+        """Refuse what only a running episode can take."""
+        if self.status != "running":
+            raise Conflict("episode_over", f"the episode is over: it is {self.status}")
+
+    def take(self, index: int, state: Any) -> Write:
+        """Take the next step in ``state``, whose index is ``index``; what to write."""
+        assert self.plan is not None
+        luck = number_of(self.stream, self.length)
+        self.action, self.memory = self.plan.policy.act(self.length, index, self.memory, luck)
+        self.state = state
+        row = writes.step_row(
+            self.agent.number, self.number, self.length, index, self.action, state
+        )
+        self.length += 1
+        return Write(writes.ADD_STEP, row)
+
+    def replay(self, rows: Any) -> None:
+        """Go through the steps that were taken before, to where the episode stands."""
+        for row in rows:
+            self.take(row.state, row.state if row.observation is None else row.observation)
+            self.action = row.action  # what was answered is what happened

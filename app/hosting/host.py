@@ -1,0 +1,134 @@
+"""The host: everything that a running server is made of, built and closed in one place."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from app.errors import PlauditError
+from app.hosting.answers import Answers
+from app.hosting.broadcast import Broadcast
+from app.hosting.database import Database
+from app.hosting.judgement import Judgement
+from app.hosting.keys import Keys
+from app.hosting.learning import Learning
+from app.hosting.loaded import Loaded
+from app.hosting.logbook import Logbook
+from app.hosting.play import Play
+from app.hosting.processes import LearningProcesses
+from app.hosting.roster import Roster
+from app.hosting.specification import Limits
+from app.metrics import Metrics
+from app.settings import Settings
+
+log = logging.getLogger(__name__)
+
+_SWEEP_SECONDS = 0.5
+_HOUSEKEEPING_SECONDS = 30.0
+
+
+class Host:
+    """The parts of a server, each of which does one thing."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self.settings = settings
+        self.metrics = metrics
+        self.database = Database(settings.database_url, settings.synchronous)
+        self.broadcast = Broadcast()
+        self.loaded = Loaded(self.database)
+        self.processes = LearningProcesses(
+            settings.learning_processes,
+            settings.database_url,
+            settings.plan_budget,
+            settings.learning_seconds,
+        )
+        self.learning = Learning(
+            self.database,
+            self.loaded,
+            self.processes,
+            self.broadcast,
+            self.metrics,
+            settings.most_plans,
+        )
+        self.play = Play(
+            self.database,
+            self.loaded,
+            self.learning,
+            self.broadcast,
+            self.metrics,
+            settings.wait_seconds,
+        )
+        self.judgement = Judgement(
+            self.database,
+            self.loaded,
+            self.learning,
+            self.processes,
+            self.play,
+            self.broadcast,
+            self.metrics,
+        )
+        limits = Limits(
+            max_states=settings.max_states,
+            max_horizon=settings.max_horizon,
+            max_cells=settings.max_cells,
+            budget=settings.plan_budget,
+        )
+        self.roster = Roster(self.database, self.loaded, self.learning, self.broadcast, limits)
+        self.logbook = Logbook(self.database, self.learning, self.broadcast)
+        self.answers = Answers(self.database)
+        secret = settings.admin_key
+        self.keys = Keys(
+            self.database,
+            None if secret is None else secret.get_secret_value(),
+            settings.is_loopback or settings.allow_anyone,
+        )
+        self._watch()
+
+    def _watch(self) -> None:
+        gauge = self.metrics.gauge
+        gauge("plaudit_agents_loaded", "Agents in memory.", lambda: len(self.loaded.agents))
+        gauge("plaudit_episodes_loaded", "Episodes in memory.", lambda: len(self.loaded.episodes))
+        gauge("plaudit_writes_waiting", "Writes queued.", lambda: self.database.writer.waiting)
+        gauge("plaudit_commits", "Commits so far.", lambda: self.database.writer.commits)
+        gauge("plaudit_learning_busy", "Learning processes at work.", lambda: self.processes.busy)
+        gauge("plaudit_event_listeners", "Streams of events.", lambda: self.broadcast.listeners)
+
+    async def sweep(self) -> None:
+        """Whatever falls due with time, for as long as the server runs."""
+        rounds = 0
+        every = min(_HOUSEKEEPING_SECONDS, self.settings.idle_seconds)
+        often = max(1, int(every / _SWEEP_SECONDS))
+        while True:
+            await asyncio.sleep(_SWEEP_SECONDS)
+            try:
+                await self.judgement.expire()
+                if rounds % often == 0:
+                    self.loaded.drop_idle(self.settings.idle_seconds)
+                    await self.answers.forget_old()
+            except PlauditError as error:
+                log.warning("housekeeping failed", extra={"reason": str(error)})
+            except Exception:  # labels must fall due for as long as the server runs
+                log.exception("housekeeping failed unexpectedly")
+            rounds += 1
+
+
+@asynccontextmanager
+async def open_host(settings: Settings, metrics: Metrics) -> AsyncIterator[Host]:
+    """A host that is ready to serve; closed in the order that loses nothing."""
+    host = Host(settings, metrics)
+    await host.keys.refresh()
+    starting = asyncio.create_task(host.processes.start())
+    await host.roster.start()
+    sweeping = asyncio.create_task(host.sweep())
+    try:
+        yield host
+    finally:
+        host.broadcast.close()
+        sweeping.cancel()
+        await asyncio.gather(sweeping, return_exceptions=True)
+        await host.learning.close()
+        await host.processes.close()
+        await asyncio.gather(starting, return_exceptions=True)
+        await host.database.close()

@@ -1,0 +1,244 @@
+"""Episodes that come from elsewhere and go elsewhere: import and export."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.errors import InvalidValue
+from app.hosting.agent import Event, HostedAgent
+from app.hosting.answers import Remember
+from app.hosting.broadcast import Broadcast
+from app.hosting.database import Database, now_milliseconds
+from app.hosting.ids import episode_id
+from app.hosting.learning import Learning
+from app.hosting.play import decode_state, encode_state
+from app.storage import reading, writes
+from app.storage.writer import Write
+
+_PAGE = 100  # episodes read at once
+
+
+@dataclass(frozen=True)
+class LoggedEpisode:
+    """An episode that was played elsewhere, as a client wrote it."""
+
+    states: Sequence[Any]  # one more than actions where the end is known
+    actions: Sequence[Any]
+    label: int | None = None
+    terminated: bool | None = None
+    status: str | None = None  # "completed" or "abandoned" where no label is wanted
+    external_id: str | None = None
+    labeller: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Encoded:
+    """The same, as it is stored."""
+
+    states: list[tuple[int, Any]]
+    actions: list[int]
+    final: tuple[int, Any] | None
+    ended: bool
+    status: str
+    logged: LoggedEpisode
+
+    @property
+    def is_whole(self) -> bool:
+        return self.final is not None or self.ended
+
+
+class Logbook:
+    """Learns from logged episodes, and writes logs."""
+
+    def __init__(self, database: Database, learning: Learning, broadcast: Broadcast) -> None:
+        self._database = database
+        self._learning = learning
+        self._broadcast = broadcast
+
+    async def take_in(
+        self,
+        agent: HostedAgent,
+        logged: Sequence[LoggedEpisode],
+        remember: Remember | None = None,
+    ) -> range:
+        """Import episodes, all or nothing, and learn from them once; their numbers."""
+        encoded = await asyncio.to_thread(_encode_all, agent, logged)
+        now, first = now_milliseconds(), agent.next_episode
+        numbers = range(first, first + len(encoded))
+        also = [] if remember is None else [remember(f"{numbers.start}-{numbers.stop}")]
+        batch = _Import(agent, encoded, first, agent.last_event + 1, now, also)
+        agent.next_episode += len(encoded)
+        agent.last_event += batch.events
+        agent.last_lesson = agent.last_event
+        batch.count = agent.count(**batch.totals)
+        await self._database.write(batch)
+        for event in batch.all_events():
+            self._broadcast.publish(event)
+        self._learning.request(agent)
+        return numbers
+
+    async def lines(self, agent: HostedAgent) -> AsyncIterator[dict[str, Any]]:
+        """Every episode that is over, oldest first."""
+        first = 0
+        while True:
+            page = await self._database.read(_read_page, agent, first)
+            for line in page:
+                yield line
+            if not page:
+                return
+            first = page[-1]["number"] + 1
+
+
+def _encode_all(agent: HostedAgent, logged: Sequence[LoggedEpisode]) -> list[_Encoded]:
+    return [_encode(agent, one, f"trajectories.{i}") for i, one in enumerate(logged)]
+
+
+def _encode(agent: HostedAgent, logged: LoggedEpisode, field_: str) -> _Encoded:
+    length, horizon = len(logged.actions), agent.horizon
+    if length > horizon:
+        raise InvalidValue(f"{field_}.actions", f"at most {horizon}, the horizon, of them")
+    if len(logged.states) not in (length, length + 1):
+        raise InvalidValue(f"{field_}.states", "as many as actions, or one more")
+    states = [
+        encode_state(agent, state, f"{field_}.states.{i}") for i, state in enumerate(logged.states)
+    ]
+    space = agent.specification.actions
+    actions = [space.encode(a, f"{field_}.actions.{i}") for i, a in enumerate(logged.actions)]
+    ended = length < horizon and logged.status != "abandoned"
+    if logged.terminated is not None:
+        ended = logged.terminated
+    final = states.pop() if len(states) > length else None
+    status = "labelled" if logged.label is not None else logged.status or "awaiting_label"
+    return _Encoded(states, actions, final, ended, status, logged)
+
+
+class _Import:
+    """The writes of an import, made row by row while they are written."""
+
+    def __init__(
+        self,
+        agent: HostedAgent,
+        encoded: list[_Encoded],
+        first: int,
+        first_event: int,
+        now: int,
+        also: Sequence[Write],
+    ) -> None:
+        self._agent, self._encoded, self._also = agent, encoded, also
+        self._first, self._first_event, self._now = first, first_event, now
+        self.count: Write | None = None
+
+    @property
+    def events(self) -> int:
+        """How many events the import is."""
+        return sum(1 + (one.logged.label is not None) for one in self._encoded)
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """How the counters of the agent change."""
+        totals = {"good": sum(one.logged.label or 0 for one in self._encoded)}
+        for one in self._encoded:
+            totals[one.status] = totals.get(one.status, 0) + 1
+        return totals
+
+    def __iter__(self) -> Iterator[Write]:
+        for number, one in enumerate(self._encoded, self._first):
+            yield Write(writes.ADD_EPISODE, self._episode(number, one))
+        for number, one in enumerate(self._encoded, self._first):
+            yield from self._steps(number, one)
+        for event in self.all_events():
+            yield Write(
+                writes.ADD_EVENT,
+                {
+                    "agent": event.agent,
+                    "number": event.number,
+                    "kind": event.kind,
+                    "episode": event.episode,
+                    "value": event.value,
+                    "at": event.at,
+                },
+            )
+        for number, one in enumerate(self._encoded, self._first):
+            if one.logged.label is not None:
+                yield Write(writes.ADD_LABEL, self._label(number, one))
+        if self.count is not None:
+            yield self.count
+        yield from self._also
+
+    def all_events(self) -> Iterator[Event]:
+        """What happens: every episode is finished, or given up, and some are labelled."""
+        agent, number = self._agent.number, self._first_event
+        for episode, one in enumerate(self._encoded, self._first):
+            kind = "abandoned" if one.status == "abandoned" else "finished"
+            yield Event(agent, number, kind, episode, int(one.is_whole), self._now)
+            number += 1
+            if one.logged.label is not None:
+                yield Event(agent, number, "labelled", episode, one.logged.label, self._now)
+                number += 1
+
+    def _episode(self, number: int, one: _Encoded) -> dict[str, Any]:
+        index, value = one.final if one.final is not None else (None, None)
+        return {
+            "agent": self._agent.number,
+            "number": number,
+            "external_id": one.logged.external_id,
+            "mode": "imported",
+            "status": one.status,
+            "label_required": one.status in ("labelled", "awaiting_label"),
+            "policy_version": 0,
+            "length": len(one.actions),
+            "ended": one.ended,
+            "final": index,
+            "final_observation": value if isinstance(value, list) else None,
+            "label": one.logged.label,
+            "metadata": one.logged.metadata,
+            "created_at": self._now,
+            "finished_at": self._now,
+            "labelled_at": None if one.logged.label is None else self._now,
+        }
+
+    def _steps(self, number: int, one: _Encoded) -> Iterator[Write]:
+        pairs = zip(one.states, one.actions, strict=True)
+        for step, ((index, value), action) in enumerate(pairs):
+            row = writes.step_row(self._agent.number, number, step, index, action, value)
+            yield Write(writes.ADD_STEP, row)
+
+    def _label(self, number: int, one: _Encoded) -> dict[str, Any]:
+        return {
+            "agent": self._agent.number,
+            "episode": number,
+            "label": one.logged.label,
+            "labeller": one.logged.labeller,
+            "comment": None,
+            "at": self._now,
+        }
+
+
+def _read_page(connection: Any, agent: HostedAgent, first: int) -> list[dict[str, Any]]:
+    pages = reading.episodes_from(connection, agent.number, first, _PAGE)
+    return [_line(agent, row, steps) for row, steps in pages]
+
+
+def _line(agent: HostedAgent, row: Any, steps: Sequence[Any]) -> dict[str, Any]:
+    """One episode as one line; what import takes back."""
+    states = [decode_state(agent, step.state, step.observation) for step in steps]
+    if row.final is not None:
+        states.append(decode_state(agent, row.final, row.final_observation))
+    actions = agent.specification.actions
+    return {
+        "episode": episode_id(agent.number, row.number),
+        "number": row.number,
+        "external_id": row.external_id,
+        "mode": row.mode,
+        "status": row.status,
+        "policy_version": row.policy_version,
+        "states": states,
+        "actions": [actions.decode(step.action) for step in steps],
+        "terminated": row.ended,
+        "label": row.label,
+        "metadata": row.metadata,
+    }

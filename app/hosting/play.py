@@ -1,0 +1,405 @@
+"""An episode's life: it starts on a pinned plan, takes steps, and is finished or abandoned."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from app.errors import Conflict, PlauditError
+from app.hosting.agent import Event, HostedAgent
+from app.hosting.answers import Remember
+from app.hosting.broadcast import Broadcast
+from app.hosting.database import Database, now_milliseconds
+from app.hosting.episode import HostedEpisode
+from app.hosting.learning import Learning
+from app.hosting.loaded import Loaded
+from app.hosting.spaces import Box
+from app.learning.randomness import generator
+from app.learning.trajectory import Trajectory
+from app.metrics import Metrics
+from app.storage import reading, writes
+from app.storage.writer import Write
+
+_EXPLAIN = 3  # address of the generator of the rollouts that explain a step
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why an action was taken."""
+
+    visits: int
+    success_probability: float
+    bonus_share: float
+
+
+class StepTaken(NamedTuple):
+    """What a step was answered with."""
+
+    episode: HostedEpisode
+    step: int
+    action: int
+    last: bool
+
+    @classmethod
+    def of(cls, episode: HostedEpisode) -> StepTaken:
+        """The last step of an episode."""
+        last = episode.length == episode.agent.horizon
+        return cls(episode, episode.length - 1, episode.action, last)
+
+
+class Play:
+    """Starts, steps and ends episodes."""
+
+    def __init__(
+        self,
+        database: Database,
+        loaded: Loaded,
+        learning: Learning,
+        broadcast: Broadcast,
+        metrics: Metrics,
+        wait_seconds: float,
+    ) -> None:
+        self._database = database
+        self._loaded = loaded
+        self._learning = learning
+        self._broadcast = broadcast
+        self._metrics = metrics
+        self._wait_seconds = wait_seconds
+
+    async def start(
+        self,
+        agent: HostedAgent,
+        mode: str,
+        wait: bool,
+        external_id: str | None,
+        metadata: dict[str, Any],
+        remember: Remember | None = None,
+    ) -> HostedEpisode:
+        """Start an episode on the policy in force, after learning that is under way if wanted."""
+        self._may_start(agent)
+        if wait:
+            await self._catch_up(agent, mode)
+            self._may_start(agent)
+        elif self._lacks(agent, mode) and agent.learning != "failed":
+            self._learning.request(agent, more=True)
+        number = agent.next_episode
+        agent.next_episode += 1
+        plan = agent.plan_for(number, mode)
+        episode = HostedEpisode(agent, number, mode, plan)
+        episode.used = time.monotonic()
+        row = {
+            "agent": agent.number,
+            "number": number,
+            "external_id": external_id,
+            "mode": mode,
+            "status": "running",
+            "label_required": plan.label_required,
+            "policy_version": plan.version,
+            "plan": plan.episode,
+            "ended": False,
+            "metadata": metadata,
+            "created_at": now_milliseconds(),
+        }
+        self._loaded.episodes[episode.id] = episode
+        also = [] if remember is None else [remember(episode.id)]
+        stored = [Write(writes.ADD_EPISODE, row), agent.count(running=1), *also]
+        await self.write(episode, stored)
+        self._metrics.episodes.inc()
+        return episode
+
+    def _may_start(self, agent: HostedAgent) -> None:
+        if agent.paused:
+            raise Conflict("agent_paused", "the agent is paused: it starts no episodes")
+
+    async def _catch_up(self, agent: HostedAgent, mode: str) -> None:
+        """Wait, within bounds, until what is known now is learned and there is a plan for it."""
+        deadline = time.monotonic() + self._wait_seconds
+        target = agent.last_lesson
+        while (left := deadline - time.monotonic()) > 0:
+            behind = agent.learned < target
+            if not (behind or self._lacks(agent, mode)):
+                return
+            if agent.learning == "failed" and not self._learning.is_under_way(agent):
+                return  # it tries again at the next label
+            self._learning.request(agent, more=not behind)
+            await self._learning.wait(agent, left)
+
+    def _lacks(self, agent: HostedAgent, mode: str) -> bool:
+        """Whether the next episode would have to share a plan with one that runs beside it."""
+        shared = agent.running > 0 and agent.next_episode not in agent.plans
+        return not agent.plans or (mode == "learn" and shared)
+
+    async def step(self, episode_id: str, step: int | None, state: Any) -> StepTaken:
+        """Take the next step, or the last one again; durable when it returns."""
+        episode = self._loaded.episodes.get(episode_id)
+        if episode is None or episode.agent.deleted:
+            episode = await self._loaded.episode(episode_id)
+        while episode.is_writing and not _is_repeat(episode, step):
+            await self._settled(episode)
+            episode = await self._loaded.episode(episode_id)
+        index, value = encode_state(episode.agent, state, "state")
+        if episode.repeats(step, value):
+            taken = StepTaken.of(episode)
+            await self._settled(episode)
+            return taken
+        episode.must_run()
+        stored, event = self._advance(episode, index, value)
+        taken = StepTaken.of(episode)
+        await self.write(episode, stored)
+        episode.used = episode.agent.used = time.monotonic()
+        self._metrics.steps.inc()
+        if event is not None:
+            self._broadcast.publish(event)
+        return taken
+
+    def _advance(
+        self, episode: HostedEpisode, index: int, value: Any
+    ) -> tuple[list[Write], Event | None]:
+        """The next step of an episode: what to write, and the event if it was the last."""
+        stored = [episode.take(index, value)]
+        if episode.length < episode.agent.horizon:
+            return stored, None
+        event, more = self._end(episode, final=None, ended=False)
+        return stored + more, event
+
+    async def step_many(
+        self, entries: Sequence[tuple[str, int | None, Any]]
+    ) -> list[StepTaken | PlauditError]:
+        """Take steps of many episodes with one write; each gives its own result or error."""
+        results: list[StepTaken | PlauditError | None] = [None] * len(entries)
+        together: dict[int, HostedEpisode] = {}
+        stored: list[Write] = []
+        events: list[Event] = []
+        alone: list[int] = []
+        chosen: set[str] = set()
+        for i, (episode_id, step, state) in enumerate(entries):
+            try:
+                episode = self._loaded.episodes.get(episode_id)
+                if episode is None or episode.is_writing or episode_id in chosen:
+                    alone.append(i)
+                    continue
+                index, value = encode_state(episode.agent, state, "state")
+                if episode.agent.deleted or episode.repeats(step, value):
+                    alone.append(i)
+                    continue
+                episode.must_run()
+                own, event = self._advance(episode, index, value)
+            except PlauditError as error:
+                results[i] = error
+                continue
+            chosen.add(episode_id)
+            stored += own
+            together[i] = episode
+            results[i] = StepTaken.of(episode)
+            events += [] if event is None else [event]
+        await self._write_together(together, stored, results)
+        for event in events:
+            self._broadcast.publish(event)
+        for i in alone:  # in their order: an episode may be there twice
+            results[i] = await self._step_or_error(*entries[i])
+        return [result for result in results if result is not None]
+
+    async def _write_together(
+        self,
+        together: dict[int, HostedEpisode],
+        stored: list[Write],
+        results: list[StepTaken | PlauditError | None],
+    ) -> None:
+        """One write for many episodes; its failure is the failure of each."""
+        if not together:
+            return
+        now = time.monotonic()
+        try:
+            written = self._database.writer.submit(stored)
+            for episode in together.values():
+                episode.pending, episode.used, episode.agent.used = written, now, now
+            await asyncio.shield(written)
+            self._metrics.steps.inc(len(together))
+        except PlauditError as error:
+            for i, episode in together.items():
+                self._loaded.forget_episode(episode)
+                results[i] = error
+            for agent in {episode.agent for episode in together.values()}:
+                agent.undo(stored)
+
+    async def _step_or_error(
+        self, episode_id: str, step: int | None, state: Any
+    ) -> StepTaken | PlauditError:
+        try:
+            return await self.step(episode_id, step, state)
+        except PlauditError as error:
+            return error
+
+    async def finish(self, episode_id: str, state: Any, terminated: bool | None) -> HostedEpisode:
+        """End an episode before the horizon, or say what its last step led to."""
+        episode = await self.quiet(episode_id)
+        final = None if state is None else encode_state(episode.agent, state, "state")
+        if episode.status == "running":
+            event, stored = self._end(episode, final, terminated is not False)
+        else:
+            event, stored = self._report(episode, final, terminated is True)
+        await self.write(episode, stored)
+        self._broadcast.publish(event)
+        return episode
+
+    async def abandon(self, episode_id: str) -> HostedEpisode:
+        """Give an episode up: its transitions count, and no label will come."""
+        episode = await self.quiet(episode_id)
+        agent, now = episode.agent, now_milliseconds()
+        if episode.status not in ("running", "awaiting_label"):
+            raise Conflict("episode_over", f"the episode is over: it is {episode.status}")
+        before = episode.status
+        # What a finished episode showed was learned when it finished.
+        kind = "abandoned" if before == "running" else "given_up"
+        event, stored = agent.record(
+            kind, episode.number, None, now, **{before: -1, "abandoned": 1}
+        )
+        episode.status, episode.plan = "abandoned", None
+        row = {
+            "the_agent": agent.number,
+            "the_episode": episode.number,
+            "new_status": "abandoned",
+            "new_label": None,
+            "new_label_due": None,
+            "new_labelled_at": None,
+        }
+        if before == "running":
+            stored.insert(0, self._over(episode, None, False, None, now))
+        else:
+            stored.insert(0, Write(writes.LABEL_EPISODE, row))
+        await self.write(episode, stored)
+        self._broadcast.publish(event)
+        return episode
+
+    async def explain(self, episode: HostedEpisode) -> Explanation | None:
+        """Why the last step's action was taken, if the agent has beliefs to explain it with."""
+        insight = await self._loaded.insight(episode.agent)
+        plan, memory = episode.plan, episode.memory
+        if insight is None:
+            return None
+        rows = await self._database.read(reading.step_rows, episode.agent.number, episode.number)
+        played = Trajectory(
+            np.array([row.state for row in rows]), np.array([row.action for row in rows])
+        )
+        step, state, action = rows[-1].step, rows[-1].state, rows[-1].action
+        rng = generator(episode.agent.seed, _EXPLAIN, episode.number, step)
+        if plan is None:
+            chance = insight.predict(played)
+        else:
+            chance = await asyncio.to_thread(insight.success_from, plan.policy, played, memory, rng)
+        bonus = float(insight.bonuses[step, state, action])
+        share = bonus / (bonus + chance) if bonus + chance > 0 else 0.0
+        return Explanation(int(insight.visits[state, action]), chance, share)
+
+    def _end(
+        self, episode: HostedEpisode, final: tuple[int, Any] | None, ended: bool
+    ) -> tuple[Event, list[Write]]:
+        """An episode is over: what to write, and the event."""
+        agent, now = episode.agent, now_milliseconds()
+        status = "awaiting_label" if episode.label_required else "completed"
+        known = final is not None or ended
+        event, stored = agent.record(
+            "finished", episode.number, int(known), now, running=-1, **{status: 1}
+        )
+        timeout = agent.specification.timeout_seconds
+        due = None
+        if timeout is not None and episode.label_required:
+            due = now + int(1000 * timeout)
+        episode.status, episode.final_known = status, known
+        episode.plan = None
+        return event, [self._over(episode, final, ended, due, now), *stored]
+
+    def _over(
+        self,
+        episode: HostedEpisode,
+        final: tuple[int, Any] | None,
+        ended: bool,
+        due: int | None,
+        now: int,
+    ) -> Write:
+        return Write(
+            writes.FINISH_EPISODE,
+            {
+                "the_agent": episode.agent.number,
+                "the_episode": episode.number,
+                "new_status": episode.status,
+                "new_length": episode.length,
+                "new_ended": ended,
+                "new_label_due": due,
+                "now": now,
+                **_final_columns(final),
+            },
+        )
+
+    def _report(
+        self, episode: HostedEpisode, final: tuple[int, Any] | None, ended: bool
+    ) -> tuple[Event, list[Write]]:
+        """What the last step before the horizon led to."""
+        if final is None or episode.status == "abandoned":
+            raise Conflict("episode_over", f"the episode is over: it is {episode.status}")
+        if episode.final_known or episode.length < episode.agent.horizon:
+            raise Conflict("already_finished", "where the episode ended is known already")
+        episode.final_known = True
+        agent = episode.agent
+        event, stored = agent.record("reported", episode.number, None, now_milliseconds())
+        row = {
+            "the_agent": agent.number,
+            "the_episode": episode.number,
+            "new_ended": ended,
+            **_final_columns(final),
+        }
+        return event, [Write(writes.REPORT_EPISODE, row), *stored]
+
+    async def quiet(self, episode_id: str) -> HostedEpisode:
+        """An episode with no write under way."""
+        episode = await self._loaded.episode(episode_id)
+        while episode.is_writing:
+            await self._settled(episode)
+            episode = await self._loaded.episode(episode_id)
+        return episode
+
+    async def _settled(self, episode: HostedEpisode) -> None:
+        """Until the write under way is on disk; its failure is the failure of who repeats it."""
+        if episode.pending is not None:
+            await asyncio.shield(episode.pending)
+
+    async def write(self, episode: HostedEpisode, stored: list[Write]) -> None:
+        """Store a change; if that fails the episode is what it is on disk."""
+        try:
+            episode.pending = self._database.writer.submit(stored)
+            await asyncio.shield(episode.pending)
+        except PlauditError:
+            self._loaded.forget_episode(episode)
+            episode.agent.undo(stored)
+            raise
+
+
+def encode_state(agent: HostedAgent, state: Any, field: str) -> tuple[int, Any]:
+    """A state as the policy takes it, and as it is kept."""
+    space = agent.specification.states
+    if isinstance(space, Box):
+        return space.encode(state, field), space.observation(state, field)
+    index = space.encode(state, field)
+    return index, index
+
+
+def decode_state(agent: HostedAgent, index: int, observation: list[float] | None) -> Any:
+    """A state as the client wrote it."""
+    return agent.specification.states.decode(index) if observation is None else observation
+
+
+def _is_repeat(episode: HostedEpisode, step: int | None) -> bool:
+    return step is not None and step == episode.length - 1
+
+
+def _final_columns(final: tuple[int, Any] | None) -> dict[str, Any]:
+    index, value = final if final is not None else (None, None)
+    return {
+        "new_final": index,
+        "new_final_observation": value if isinstance(value, list) else None,
+    }

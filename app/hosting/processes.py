@@ -1,0 +1,188 @@
+"""The learning processes: niced, one job each, killed when a job takes too long."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from app.errors import PlauditError
+from app.hosting.learner import Learner, LearningJob, RankingJob
+from app.learning.planning.problem import PlanBudget
+from app.learning.planning.warm_up import warm_up
+from app.storage.engine import make_reading_engine
+
+NICENESS = 10
+START_SECONDS = 300.0  # a cold cache compiles for a minute or two
+_READY = "ready"
+
+Job = LearningJob | RankingJob
+
+
+class JobFailed(PlauditError):
+    """A job that crashed, was killed or took too long, with the reason for people to read."""
+
+
+class LearningProcesses:
+    """A fixed number of processes that take jobs, each one at a time."""
+
+    def __init__(self, count: int, database_url: str, budget: PlanBudget, seconds: float) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["app.hosting.processes"])
+        self._seconds = seconds
+        self._slots = [_Slot(context, database_url, budget) for _ in range(count)]
+        self._free: asyncio.Queue[_Slot] = asyncio.Queue()
+        for slot in self._slots:
+            self._free.put_nowait(slot)
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="learning")
+        self._closed = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether a process has come up."""
+        return any(slot.is_ready for slot in self._slots)
+
+    @property
+    def busy(self) -> int:
+        """How many processes are at work."""
+        return len(self._slots) - self._free.qsize()
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that run now."""
+        return [slot.process.pid for slot in self._slots if slot.process and slot.process.pid]
+
+    async def start(self) -> None:
+        """Start every process and wait until each has compiled what it needs."""
+        loop = asyncio.get_running_loop()
+        starts = [loop.run_in_executor(self._threads, slot.start) for slot in self._slots]
+        await asyncio.gather(*starts, return_exceptions=True)
+
+    async def run(self, job: Job, started: Callable[[], None] = lambda: None) -> Any:
+        """Do a job in the first process that is free."""
+        slot = await self._free.get()
+        try:
+            started()
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._threads, slot.run, job, self._seconds)
+        finally:
+            self._free.put_nowait(slot)
+
+    async def close(self) -> None:
+        """End every process; a job under way is done again after the next start."""
+        self._closed = True
+        for slot in self._slots:
+            slot.stop()
+        await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
+
+
+class _Slot:
+    """One process and the pipe to it; used by one thread at a time."""
+
+    def __init__(self, context: ForkServerContext, url: str, budget: PlanBudget) -> None:
+        self._context, self._url, self._budget = context, url, budget
+        self._pipe: Connection | None = None
+        self.process: BaseProcess | None = None
+        self.is_ready = False
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Start the process and wait until it is ready."""
+        if self._stopped.is_set() or (self.is_ready and self.process and self.process.is_alive()):
+            return
+        self._kill()
+        here, there = self._context.Pipe()
+        process = self._context.Process(
+            target=_serve, args=(there, self._url, self._budget), name="plaudit-learn", daemon=True
+        )
+        process.start()
+        there.close()
+        self._pipe, self.process = here, process
+        if self._stopped.is_set():  # while it started; compiling would keep the server from ending
+            self._kill()
+            raise JobFailed("the server is shutting down")
+        if self._receive(START_SECONDS) != _READY:
+            raise JobFailed("the learning process did not start")
+        self.is_ready = True
+
+    def run(self, job: Job, seconds: float) -> Any:
+        """Send a job and wait for its result."""
+        self.start()
+        assert self._pipe is not None
+        try:
+            self._pipe.send(job)
+        except OSError as error:  # it died since its last job: that is not this job's fault
+            self._kill()
+            if self._stopped.is_set():
+                raise JobFailed("the server is shutting down") from error
+            self.start()
+            self._pipe.send(job)
+        outcome = self._receive(seconds)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self._stopped.set()
+        if self.process is not None:
+            self.process.kill()
+
+    def _receive(self, seconds: float) -> Any:
+        assert self._pipe is not None
+        try:
+            if self._pipe.poll(seconds):
+                return self._pipe.recv()
+        except (EOFError, OSError) as error:
+            code = self._kill()
+            raise JobFailed(f"the learning process died (exit code {code})") from error
+        self._kill()
+        raise JobFailed(f"took longer than the {seconds:g} s that learning may take")
+
+    def _kill(self) -> int | None:
+        """End the process and forget it; its exit code."""
+        self.is_ready = False
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+        if self.process is None:
+            return None
+        self.process.kill()
+        self.process.join()
+        code, self.process = self.process.exitcode, None
+        return code
+
+
+def _serve(pipe: Connection, url: str, budget: PlanBudget) -> None:
+    """The loop of a learning process, until the serving process closes the pipe or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the serving process
+    os.nice(NICENESS)
+    warm_up()
+    learner = Learner(make_reading_engine(url), budget)
+    pipe.send(_READY)
+    while True:
+        try:
+            job = pipe.recv()
+        except (EOFError, OSError):
+            return
+        pipe.send(_outcome(learner, job))
+
+
+def _outcome(learner: Learner, job: Job) -> Any:
+    """What a job gave, or the error that it ended in, in a form that survives the pipe."""
+    try:
+        return learner.run(job)
+    except PlauditError as error:
+        return error
+    except MemoryError:
+        return JobFailed("needed more memory than there is")
+    except Exception as error:
+        return JobFailed(f"{type(error).__name__}: {error}")

@@ -1,0 +1,81 @@
+"""The application: `create_app(settings)`; the lifespan builds everything, nothing is global."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+
+from app.api import (
+    agents,
+    episodes,
+    fleets,
+    insights,
+    keys,
+    labels,
+    manual,
+    operations,
+    problems,
+    steps,
+)
+from app.api.description import ABOUT, describe, operation_name
+from app.api.gate import Gate
+from app.hosting.host import open_host
+from app.metrics import Metrics
+from app.settings import Settings
+
+log = logging.getLogger(__name__)
+
+_OWN_NAMES = ("localhost", "127.0.0.1", "[::1]", "::1")
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The application of one server."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with open_host(settings, app.state.metrics) as host:
+            app.state.host = host
+            yield
+        log.info("stopped")
+
+    app = FastAPI(
+        title="Plaudit",
+        version=operations.VERSION,
+        description=ABOUT,
+        lifespan=lifespan,
+        root_path=settings.root_path,
+        separate_input_output_schemas=False,
+        generate_unique_id_function=operation_name,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.metrics = Metrics()
+    app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
+    for part in (agents, episodes, labels, fleets, insights, keys, operations, manual):
+        app.include_router(part.router)
+    problems.install(app)
+    app.add_middleware(
+        Gate,
+        metrics=app.state.metrics,
+        body_bytes=settings.body_bytes,
+        host_is_allowed=_host_rule(app, settings),
+    )
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
+    return app
+
+
+def _host_rule(app: FastAPI, settings: Settings) -> Any:
+    """Without keys only this machine's own names are served, so that no web page can get in."""
+
+    def is_allowed(name: str) -> bool:
+        if settings.allow_anyone or app.state.host.keys.are_on:
+            return True
+        return name in own or name.rpartition(":")[0] in own
+
+    own = {*_OWN_NAMES, settings.host}
+    return is_allowed

@@ -1,0 +1,50 @@
+"""Bringing a database to the schema of this version, with Alembic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine
+
+
+def migrate(engine: Engine, revision: str = "head") -> None:
+    """Upgrade the database; it is created when it is not there."""
+    with engine.connect() as connection:
+        command.upgrade(_config(connection), revision)
+        connection.commit()
+
+
+def downgrade(engine: Engine, revision: str) -> None:
+    """Take the database back to an earlier revision."""
+    with engine.connect() as connection:
+        command.downgrade(_config(connection), revision)
+        connection.commit()
+
+
+def current_revision(engine: Engine) -> str | None:
+    """The revision that a database is at."""
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def newest_revision() -> str | None:
+    """The revision that this version needs."""
+    return ScriptDirectory.from_config(_config(None)).get_current_head()
+
+
+def _config(connection: object) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(_folder()))
+    config.attributes["connection"] = connection
+    return config
+
+
+def _folder() -> Path:
+    """Beside the package in the repository, inside it once installed."""
+    package = Path(__file__).resolve().parent.parent
+    inside = package / "migrations"
+    return inside if inside.is_dir() else package.parent / "alembic"

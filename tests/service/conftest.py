@@ -1,0 +1,34 @@
+"""A real server in a process of its own, on a real SQLite file, for every test of the service."""
+
+import pytest
+
+from tests.service.running import RunningServer
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory):
+    """One server for all tests that leave it as they found it; keys are off."""
+    with RunningServer(tmp_path_factory.mktemp("shared")) as server:
+        yield server
+
+
+@pytest.fixture
+def client(shared_server):
+    """An HTTP client of the shared server."""
+    with shared_server.client() as client:
+        yield client
+
+
+@pytest.fixture
+def start_server(tmp_path):
+    """Start servers of one's own: `start_server(PLAUDIT_…=…)`; all are stopped afterwards."""
+    started = []
+
+    def start(folder=None, **environment):
+        server = RunningServer(folder or tmp_path, **environment)
+        started.append(server)
+        return server.start()
+
+    yield start
+    for server in started:
+        server.stop()

@@ -1,0 +1,114 @@
+"""Migrations on a real file: there and back, and the tables of the code are those on disk."""
+
+import subprocess
+import sys
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Column, Integer, MetaData, Table, inspect
+
+from app.storage import migrations
+from app.storage.engine import make_writing_engine
+from app.storage.tables import metadata
+
+
+@pytest.fixture
+def engine(tmp_path):
+    engine = make_writing_engine(f"sqlite:///{tmp_path / 'plaudit.db'}")
+    yield engine
+    engine.dispose()
+
+
+def tables(engine):
+    return set(inspect(engine).get_table_names()) - {"alembic_version"}
+
+
+def schema(engine):
+    """Every statement that made the database what it is."""
+    with engine.connect() as connection:
+        rows = connection.exec_driver_sql(
+            "SELECT name, sql FROM sqlite_master WHERE tbl_name != 'alembic_version' ORDER BY name"
+        )
+        return [tuple(row) for row in rows]
+
+
+def differences(engine, wanted=metadata):
+    """What autogenerate would write into a new migration."""
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        return compare_metadata(context, wanted)
+
+
+def revisions():
+    """Every revision, oldest first."""
+    scripts = ScriptDirectory.from_config(migrations._config(None))
+    return [script.revision for script in scripts.walk_revisions()][::-1]
+
+
+def test_a_new_file_gets_every_table(engine):
+    assert migrations.current_revision(engine) is None
+    migrations.migrate(engine)
+    assert migrations.current_revision(engine) == migrations.newest_revision() == revisions()[-1]
+    assert tables(engine) == set(metadata.tables)
+
+
+def test_autogenerate_finds_nothing(engine):
+    migrations.migrate(engine)
+    assert differences(engine) == []
+
+
+def test_autogenerate_would_find_a_table_that_no_migration_makes(engine):
+    migrations.migrate(engine)
+    wanted = MetaData()
+    for table in metadata.tables.values():
+        table.to_metadata(wanted)
+    forgotten = Table("forgotten", wanted, Column("id", Integer, primary_key=True))
+    found = differences(engine, wanted)
+    assert [(kind, table.name) for kind, table in found] == [("add_table", forgotten.name)]
+
+
+def test_down_to_nothing_and_up_again_gives_the_same(engine):
+    migrations.migrate(engine)
+    before = schema(engine)
+    migrations.downgrade(engine, "base")
+    assert tables(engine) == set()
+    migrations.migrate(engine)
+    assert schema(engine) == before
+
+
+def test_every_migration_can_be_taken_back(engine):
+    seen = []
+    for revision in revisions():
+        seen.append(schema(engine))
+        migrations.migrate(engine, revision)
+    for revision in ["base", *revisions()][-2::-1]:
+        migrations.downgrade(engine, revision)
+        assert schema(engine) == seen.pop()
+
+
+def test_rows_survive_a_migration_that_has_nothing_to_do(engine):
+    migrations.migrate(engine)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO keys VALUES ('key_1', 'robot', 'actor', 'digest', 1, NULL)"
+        )
+    migrations.migrate(engine)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT name FROM keys").scalar() == "robot"
+
+
+def test_the_command_makes_the_database(tmp_path):
+    database = tmp_path / "new" / "plaudit.db"
+    command = [sys.executable, "-m", "app.cli", "migrate"]
+    url = f"sqlite:///{database}"
+    for _ in range(2):  # the second time there is nothing to do
+        done = subprocess.run(
+            [*command, "--database-url", url], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == f"{url} is up to date\n"
+    engine = make_writing_engine(url)
+    assert migrations.current_revision(engine) == migrations.newest_revision()
+    assert differences(engine) == []
+    engine.dispose()
