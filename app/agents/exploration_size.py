@@ -23,6 +23,7 @@ TUNED_EPISODES, TUNED_EULER, TUNED_EVAL = 1000, 2, 1
 TUNED_SHARE = 3  # exploration takes at most one part in so many of the episodes
 PAPER_SPAN = 2.0  # |v . phi(tau)| <= 1
 MOST_EPISODES = 10**18
+SMALLEST_OMEGA = 1e-6  # its fourth power divides
 
 
 class ExploringOptions(GridOptions):
@@ -38,7 +39,7 @@ class ExploringOptions(GridOptions):
     omega: float | None = Field(
         default=None,
         strict=True,
-        gt=0,
+        ge=SMALLEST_OMEGA,
         lt=1,
         description="how far every direction can be reached; by default half of one step's share",
     )

@@ -30,7 +30,7 @@ def euler_episodes(
 ) -> float:
     """N_EUL = C1 S^2 A H^2 log(S A N^2 d / (delta omega^2)) / omega^2, rounded up."""
     S, A, H = spaces.states, spaces.actions, spaces.horizon
-    inside = math.log(S * A * dimension) + 2.0 * math.log(episodes) - math.log(delta * omega**2)
+    inside = math.log(S * A * dimension) + 2.0 * math.log(episodes) - _rare(omega, delta)
     return float(np.ceil(c1 * S**2 * A * H**2 * inside / omega**2))
 
 
@@ -38,8 +38,13 @@ def evaluation_episodes(
     dimension: int, episodes: float, omega: float, delta: float, c2: float = 1.0
 ) -> float:
     """N_EVAL = C2 d^3 log^3(N d^2 / (delta omega^2)) / omega^4, rounded up."""
-    inside = math.log(episodes) + 2.0 * math.log(dimension) - math.log(delta * omega**2)
+    inside = math.log(episodes) + 2.0 * math.log(dimension) - _rare(omega, delta)
     return float(np.ceil(c2 * dimension**3 * inside**3 / omega**4))
+
+
+def _rare(omega: float, delta: float) -> float:
+    """log(delta omega^2), of which the product may be too small for a float."""
+    return math.log(delta) + 2.0 * math.log(omega)
 
 
 def exploration_bound(dimension: int, episodes: float, omega: float, per_loop: float) -> float:

@@ -63,7 +63,7 @@ def learn(agent, numbers, world=None):
 
 
 class TestOptions:
-    @pytest.mark.parametrize("omega", [0.0, 1.0, -0.5, 2, float("nan"), "wide"])
+    @pytest.mark.parametrize("omega", [0.0, 1.0, -0.5, 2, float("nan"), "wide", 1e-200])
     def test_omega_is_between_0_and_1(self, omega):
         with pytest.raises(InvalidValue, match=r"algorithm\.omega"):
             agent_of(omega=omega)
@@ -154,6 +154,8 @@ class TestThePapersSizes:
     def test_more_than_anybody_can_play_is_refused(self):
         with pytest.raises(InvalidValue, match=r"algorithm\.constants"):
             agent_of(constants="paper", omega=0.001)
+        with pytest.raises(InvalidValue, match=r"algorithm\.constants"):
+            agent_of(constants="paper", omega=1e-6, delta=5e-324)
 
     def test_own_numbers_win(self):
         assert self.paper(n_euler=7, n_eval=3, max_loops=2).size.most_episodes == 20
