@@ -124,6 +124,7 @@ def problem():
 
 POLICIES = {
     "uniform": lambda: learned(kind="uniform"),
+    "markov": lambda: learned(kind="ucbvi_explore", n_euler=20),
     "grid": lambda: learned(kind="thompson"),
     "reward": lambda: learned(kind="ucbvi", optimism="reward"),
     "history": lambda: plan_exact(problem()).policy,
