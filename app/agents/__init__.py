@@ -15,6 +15,7 @@ from app.agents.spec import AgentSpec
 from app.agents.thompson import Thompson
 from app.agents.ucbvi import Ucbvi
 from app.agents.ucbvi_exact import UcbviExact
+from app.agents.ucbvi_explore import UcbviExplore
 from app.agents.uniform import Uniform
 from app.errors import InvalidValue
 from app.learning.planning.problem import PlanBudget
@@ -24,6 +25,7 @@ AGENT_KINDS: Mapping[str, type[Agent[Any]]] = MappingProxyType(
         "thompson": Thompson,
         "ucbvi": Ucbvi,
         "ucbvi_exact": UcbviExact,
+        "ucbvi_explore": UcbviExplore,
         "reinforce": Reinforce,
         "uniform": Uniform,
     }

@@ -104,7 +104,7 @@ class Agent(ABC, Generic[AnyOptions]):
         """
 
     def patience(self) -> int:
-        """After how many more labels a new plan is worth its time."""
+        """After how many more labels a new plan is worth its time; 0 is one for every episode."""
         return 1
 
     def refit(self) -> None:

@@ -92,14 +92,23 @@ class Optimist(ModelBased[AnyOptions]):
 
     def confidence_radius(self) -> float:
         """sqrt(kappa) beta_t(delta), t the episode about to be played."""
-        o, t = self.options, len(self.experience.labels) + 1
-        radius = beta(self.beliefs[0].features.dimension, t, o.episodes, o.delta, o.norm_bound)
+        o, t = self.options, self._episode_number()
+        radius = beta(self.beliefs[0].features.dimension, t, self.episodes, o.delta, o.norm_bound)
         return float(np.sqrt(kappa(o.norm_bound)) * radius)
+
+    @property
+    def episodes(self) -> int:
+        """N of the paper's constants."""
+        return self.options.episodes
+
+    def _episode_number(self) -> int:
+        """t, counted from 1: one more than the labels so far."""
+        return len(self.experience.labels) + 1
 
     def exploration_bonus(self) -> Floats:
         """xi(s, a) at every step but the last, shape (H, S, A)."""
         H, S, A = self.spec.spaces.shape
         visits = self.experience.transitions.visits.reshape(S, A)
         table = np.zeros((H, S, A))
-        table[: H - 1] = xi(visits, S, A, H, self.options.episodes, self.options.delta)
+        table[: H - 1] = xi(visits, S, A, H, self.episodes, self.options.delta)
         return table

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 from pydantic import Field
 
@@ -25,19 +25,19 @@ from app.learning.planning.reward import plan_reward
 from app.learning.planning.uniform_policy import plan_uniform
 
 
-class UcbviOptions(OptimistOptions, PlanningOptions):
-    """How `ucbvi` is optimistic."""
+class GridOptions(OptimistOptions, PlanningOptions):
+    """How a kind that plans on grids is optimistic."""
 
-    kind: Literal["ucbvi"] = Field(default="ucbvi", description="this agent kind")
     optimism: Literal["logit", "reward"] | None = Field(
         default=None, description='"logit" by default, "reward" with the paper\'s constants'
     )
 
 
-class Ucbvi(Optimist[UcbviOptions]):
-    """Plans for the best that the data leave possible."""
+AnyOptions = TypeVar("AnyOptions", bound=GridOptions)
 
-    options_type: ClassVar[type[Options]] = UcbviOptions
+
+class GridOptimist(Optimist[AnyOptions]):
+    """Plans on grids for the best that the data leave possible."""
 
     def _make_beliefs(self) -> list[Belief]:
         if self._paper and self.options.optimism == "logit":
@@ -59,13 +59,21 @@ class Ucbvi(Optimist[UcbviOptions]):
         learned = self.beliefs[0].follow(self.experience)
         if mode == "exploit":
             return self.exploit(learned, self.options.epsilon, certify)
-        if self._paper and not self.experience.episodes:
-            return plan_uniform(self.spec.actions)  # the paper's first episode
+        if self._paper and self._is_first:
+            return plan_uniform(self.spec.actions)
         problem = self._optimistic(learned, episode, pending)
         if self._in_reward_space:
-            return self.plain(learned, plan_reward(problem, self.options.epsilon, self.budget))
+            return self.plain(learned, self._plan_reward(problem))
         plan = plan_fast(problem, self.options.epsilon, self.budget, certify)
         return self.plain(learned, plan)
+
+    @property
+    def _is_first(self) -> bool:
+        """Whether this is the paper's first episode, which is uniform."""
+        return not self.experience.episodes
+
+    def _plan_reward(self, problem: PlanningProblem) -> Plan:
+        return plan_reward(problem, self.options.epsilon, self.budget)
 
     def _optimistic(
         self, learned: Learned, episode: int, pending: Sequence[Policy]
@@ -87,3 +95,15 @@ class Ucbvi(Optimist[UcbviOptions]):
                 "ended_weights": plain.ended_weights + scale * ended,
             }
         return PlanningProblem(**(vars(plain) | wide))
+
+
+class UcbviOptions(GridOptions):
+    """How `ucbvi` is optimistic."""
+
+    kind: Literal["ucbvi"] = Field(default="ucbvi", description="this agent kind")
+
+
+class Ucbvi(GridOptimist[UcbviOptions]):
+    """Optimism alone, from the first episode on."""
+
+    options_type: ClassVar[type[Options]] = UcbviOptions

@@ -72,6 +72,11 @@ class TransitionCounts:
         self._keys = np.insert(self._keys, place[~known], fresh[~known])
         self._counts = np.insert(self._counts, place[~known], times[~known])
 
+    def successors(self) -> Floats:
+        """How many successors of each row are known, shape (S*A,): what the estimate rests on."""
+        rows = self._keys // self._width
+        return np.bincount(rows, weights=self._counts, minlength=len(self.visits)).astype(float)
+
     def estimate(self) -> TransitionModel:
         """P_hat: the ratio where a successor is known, otherwise uniform (an empty row)."""
         rows = self._keys // self._width

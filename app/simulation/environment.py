@@ -7,6 +7,7 @@ from bisect import bisect_right
 import numpy as np
 
 from app.learning.planning.grid_policy import GridPolicy
+from app.learning.planning.markov_policy import MarkovPolicy
 from app.learning.planning.problem import Policy
 from app.learning.planning.tracked_policy import TrackedPolicy
 from app.learning.planning.uniform_policy import UniformPolicy
@@ -80,12 +81,15 @@ class Environment:
 
 
 def evaluate(task: Task, policy: Policy, rollouts: int = 2000, seed: int = 0) -> float:
-    """The mean success probability of a policy over ``rollouts`` episodes.
+    """The mean success probability of a policy over ``rollouts`` episodes, or exactly.
 
-    Episode i meets the same luck under every policy and at every call with the same seed.
+    It is exact for a policy that acts from step and state alone. Otherwise episode i meets the
+    same luck under every policy and at every call with the same seed.
     """
     if isinstance(policy, UniformPolicy):
         return task.uniform()
+    if isinstance(policy, MarkovPolicy):
+        return task.value(np.eye(task.actions)[policy.actions])
     tracked = policy if isinstance(policy, TrackedPolicy) else None
     acting = policy if tracked is None else tracked.inner
     if isinstance(acting, GridPolicy):

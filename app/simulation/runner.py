@@ -11,7 +11,7 @@ import numpy as np
 
 from app.agents import Agent, make_agent
 from app.agents.spec import AgentSpec, parse
-from app.learning.planning.problem import PlanBudget, Policy
+from app.learning.planning.problem import Plan, PlanBudget, Policy
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
 from app.simulation.environment import Environment, evaluate
@@ -35,6 +35,7 @@ class Setting:
     flips: float = 0.0  # share of labels that are wrong
     rollouts: int = 1000  # to evaluate a policy
     budget: PlanBudget = field(default_factory=PlanBudget)
+    stop: bool = False  # once the exploit policy is good enough
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Run:
     regret: float  # the sum of what they lack to the optimum
     reached: int | None  # episodes until the exploit policy was good enough
     exploit: list[tuple[int, float]]  # (episodes, true value of the exploit policy)
+    labels: int = 0  # given until the exploit policy was good enough, or in all
 
 
 def prepare(setting: Setting, seed: int) -> tuple[Task, Agent[Any]]:
@@ -78,17 +80,18 @@ class _Game:
         self.environment = Environment(task)
         self.world, self.flips = generator(seed, _WORLD), generator(seed, _FLIPS)
         self.unlabelled: deque[tuple[int, int]] = deque()
-        self.policy: Policy | None = None
+        self.plan: Plan | None = None
         self.value = 0.0
         self.planned_at = 0
         self.reached: int | None = None
         self.exploit: list[tuple[int, float]] = []
         self.next_look = 0
+        self.labels = 0
 
     def play(self, progress: Callable[[int], None]) -> Run:
         optimum = self.task.optimum()
         values: list[float] = []
-        while len(values) < self.setting.episodes:
+        while len(values) < self.setting.episodes and not self._is_enough:
             width = min(self.setting.parallel, self.setting.episodes - len(values))
             numbers = range(len(values), len(values) + width)
             values += self._side_by_side(numbers) if width > 1 else [self._one(numbers[0])]
@@ -96,32 +99,37 @@ class _Game:
             self._look(len(values), optimum)
             progress(width)
         regret = float(sum(optimum - value for value in values))
-        return Run(self.seed, values, regret, self.reached, self.exploit)
+        return Run(self.seed, values, regret, self.reached, self.exploit, self.labels)
+
+    @property
+    def _is_enough(self) -> bool:
+        return self.setting.stop and self.reached is not None
 
     def _one(self, number: int) -> float:
         """One episode, on the last plan unless a new one is due; the plan's true value."""
         labels = len(self.agent.experience.labels)
-        if self.policy is None or labels - self.planned_at >= self.agent.patience():
-            self.policy = self.agent.plan(number, certify=False).policy
-            self.value = self._value(self.policy)
+        if self.plan is None or labels - self.planned_at >= self.agent.patience():
+            self.plan = self.agent.plan(number, certify=False)
+            self.value = self._value(self.plan.policy)
             self.planned_at = labels
-        self._episode(number, self.policy)
+        self._episode(number, self.plan)
         return self.value
 
     def _side_by_side(self, numbers: range) -> list[float]:
         """Episodes that start before any of them is learned from, each with its own plan."""
-        policies: list[Policy] = []
+        plans: list[Plan] = []
         for number in numbers:
-            policies.append(self.agent.plan(number, pending=policies, certify=False).policy)
-        for number, policy in zip(numbers, policies, strict=True):
-            self._episode(number, policy)
-        return [self._value(policy) for policy in policies]
+            pending = [plan.policy for plan in plans]
+            plans.append(self.agent.plan(number, pending=pending, certify=False))
+        for number, plan in zip(numbers, plans, strict=True):
+            self._episode(number, plan)
+        return [self._value(plan.policy) for plan in plans]
 
     def _value(self, policy: Policy) -> float:
         return evaluate(self.task, policy, self.setting.rollouts, self.seed)
 
-    def _episode(self, number: int, policy: Policy) -> None:
-        environment = self.environment
+    def _episode(self, number: int, plan: Plan) -> None:
+        environment, policy = self.environment, plan.policy
         state = environment.reset(self.world)
         states: list[int] = []
         actions: list[int] = []
@@ -136,6 +144,8 @@ class _Game:
         self.agent.finish(
             number, Trajectory(np.array(states), np.array(actions), environment.state, ended)
         )
+        if not plan.label_required:
+            return
         label = environment.label()
         wrong = self.flips.random() < self.setting.flips
         self.unlabelled.append((number, 1 - label if wrong else label))
@@ -146,7 +156,10 @@ class _Game:
 
     def _look(self, episodes: int, optimum: float) -> None:
         """Evaluate the exploit policy, often early and until it is good enough."""
-        if self.reached is not None or episodes < self.next_look:
+        if self.reached is not None:
+            return
+        self.labels = len(self.agent.experience.labels)
+        if episodes < self.next_look:
             return
         self.next_look = episodes + max(1, episodes // 40)
         policy = self.agent.plan(episodes, "exploit", certify=False).policy

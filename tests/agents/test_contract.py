@@ -301,7 +301,7 @@ def test_another_seed_gives_other_actions(kind):
     assert first != second
 
 
-@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"ucbvi", "ucbvi_exact"}))
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"ucbvi", "ucbvi_exact", "ucbvi_explore"}))
 def test_maps_that_compete_are_no_map_of_the_client(kind):
     assert make_agent(spec_of(kind, features={"kind": "auto"})).given_features is None
 

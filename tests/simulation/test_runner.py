@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -239,3 +241,10 @@ class TestPrepare:
         with pytest.raises(InvalidValue) as caught:
             prepare(setting_of(**changes), seed=0)
         assert caught.value.field == field
+
+
+def test_a_run_may_stop_when_it_is_good_enough():
+    setting = Setting("riverswim-6", 200, {"kind": "ucbvi"}, rollouts=200)
+    whole, short = run(setting, 1), run(replace(setting, stop=True), 1)
+    assert short.reached == whole.reached == len(short.values) < 200 == len(whole.values)
+    assert short.labels == whole.labels == short.reached

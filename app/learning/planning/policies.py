@@ -14,6 +14,7 @@ import numpy as np
 from app.errors import InvalidValue, SnapshotError
 from app.learning.planning.grid_policy import GridPolicy
 from app.learning.planning.history_policy import HistoryPolicy
+from app.learning.planning.markov_policy import MarkovPolicy
 from app.learning.planning.network_policy import NetworkPolicy
 from app.learning.planning.paper import PaperPolicy
 from app.learning.planning.problem import Policy
@@ -27,6 +28,7 @@ POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
         for kind in (
             GridPolicy,
             HistoryPolicy,
+            MarkovPolicy,
             NetworkPolicy,
             PaperPolicy,
             RewardPolicy,

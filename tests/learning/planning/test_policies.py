@@ -6,6 +6,7 @@ import pytest
 from app.agents import AGENT_KINDS, AgentSpec, make_agent
 from app.agents.spec import parse
 from app.errors import SnapshotError
+from app.learning.planning.markov_policy import MarkovPolicy
 from app.learning.planning.policies import POLICY_KINDS, pack_policy, unpack_policy
 from app.learning.randomness import uniform
 from app.learning.trajectory import Trajectory
@@ -41,6 +42,18 @@ def test_the_reward_policy_comes_back():
     policy = planned("ucbvi", optimism="reward")
     assert policy.kind == "reward"
     assert unpack_policy(pack_policy(policy)).arrays().keys() == policy.arrays().keys()
+
+
+def test_a_markov_policy_has_one_way():
+    table = np.array([[0, 2], [1, 0]])
+    policy = unpack_policy(pack_policy(MarkovPolicy(table)))
+    for step, state in np.ndindex(2, 2):
+        action = int(table[step, state])
+        assert policy.act(step, state, (7,), 0.9) == (action, (7,))
+        assert policy.branches(step, state, (7,)) == [(1.0, action, (7,))]
+    assert policy.agrees(Trajectory(np.array([1, 0]), np.array([2, 1])))
+    assert policy.agrees(Trajectory(np.array([0]), np.array([0])))
+    assert not policy.agrees(Trajectory(np.array([1, 0]), np.array([2, 0])))
 
 
 def test_every_kind_has_its_own_name():
