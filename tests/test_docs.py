@@ -16,6 +16,7 @@ from app.learning.planning.exact import plan_exact
 from app.learning.planning.paper import plan_paper
 from app.learning.planning.policies import POLICY_KINDS
 from app.learning.planning.problem import PlanningProblem, TransitionModel
+from app.learning.planning.tracked_policy import TrackedPolicy
 from app.learning.trajectory import Trajectory
 from app.settings import settings_table
 
@@ -122,7 +123,15 @@ def problem():
     )
 
 
+def tracked():
+    """The policy of an agent behind an automaton that remembers one bit."""
+    rng = np.random.default_rng(6)
+    entered = rng.integers(0, STATES, (2, STATES)).astype(np.int32)
+    return TrackedPolicy(entered, np.array([0, 1, 1], np.int32), learned(kind="thompson"))
+
+
 POLICIES = {
+    "tracked": tracked,
     "uniform": lambda: learned(kind="uniform"),
     "grid": lambda: learned(kind="thompson"),
     "reward": lambda: learned(kind="ucbvi", optimism="reward"),
