@@ -138,7 +138,10 @@ class EventsFeatures(Strict):
 
     kind: Literal["events"] = Field(default="events", description="these features")
     events: tuple[EventFeature, ...] = Field(
-        min_length=1, max_length=1000, examples=[[{"visited": 3}, {"then": [0, 2]}]]
+        min_length=1,
+        max_length=1000,
+        description="one feature each",
+        examples=[[{"visited": 3}, {"then": [0, 2]}]],
     )
 
     def numbered(self, number: Callable[[object, str], int]) -> EventsFeatures:

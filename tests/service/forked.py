@@ -12,9 +12,11 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.service.running import START_SECONDS, RunningServer
+from app.hosting.processes import NICENESS
+from tests.service.running import START_SECONDS, RunningServer, wait_until
 
 
 class ForkedServer(RunningServer):
@@ -83,6 +85,33 @@ class ForkedServer(RunningServer):
 
     def kill(self):
         self.end(signal.SIGKILL)
+
+    @property
+    def learners(self):
+        """The learning processes: the niced ones of its session."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has just ended
+                continue
+            session, niceness = int(fields[3]), int(fields[16])
+            if session == self.parent.pid and niceness == NICENESS:
+                found.append(int(folder.name))
+        return found
+
+    @contextmanager
+    def stopped_learner(self, client):
+        """The learning process, which does not get on with its job meanwhile."""
+        wait_until(lambda: client.get("/readyz").status_code == 200, seconds=300)
+        wait_until(lambda: len(self.learners) == 1)  # one of a killed server may still be ending
+        (pid,) = self.learners
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield pid
+        finally:
+            if Path(f"/proc/{pid}").exists():
+                os.kill(pid, signal.SIGCONT)
 
     def stop(self, seconds=60):
         if self.parent is None:

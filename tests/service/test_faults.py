@@ -7,9 +7,9 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import pytest
 
@@ -28,7 +28,6 @@ from tests.service.running import (
 
 STATES = [0, 1, 2, 3, 3]
 LEARNING_SECONDS = 10
-LEARNERS_NICENESS = 10
 
 
 @pytest.fixture(scope="module")
@@ -134,17 +133,41 @@ def test_what_was_learned_is_stored_once_that_is_possible(server, client, troubl
     before = wait_learned(client, agent)["policy_version"]
     episode = start_episode(client, agent)
     play(client, episode, STATES)
-    with stopped_learner(server, client):
+    with server.stopped_learner(client) as pid:
         assert client.post(f"/v1/episodes/{episode}/label", json={"label": 0}).status_code == 200
         wait_until(lambda: client.get(f"/v1/agents/{agent}").json()["learning"] == "running")
         seen = len(server.lines)
         with trouble(server):
-            os.kill(learner(server), signal.SIGCONT)
+            os.kill(pid, signal.SIGCONT)
             wait_until(lambda: "learning waits" in "".join(server.lines[seen:]))
             assert client.get(f"/v1/agents/{agent}").json()["policy_version"] == before
     view = wait_learned(client, agent)
     assert (view["learning"], view["learning_error"]) == ("idle", None)
     assert view["policy_version"] > before
+
+
+def test_an_episode_that_starts_while_a_policy_is_replaced_keeps_its_own(server, client):
+    agent = create_agent(client)
+    play(client, start_episode(client, agent), STATES, label=1)
+    before = wait_learned(client, agent)["policy_version"]
+    episode = start_episode(client, agent)
+    play(client, episode, STATES)
+    with server.stopped_learner(client) as pid:
+        client.post(f"/v1/episodes/{episode}/label", json={"label": 0})
+        wait_until(lambda: client.get(f"/v1/agents/{agent}").json()["learning"] == "running")
+        with ThreadPoolExecutor(1) as threads:
+            with locked(server):  # shorter than it waits for
+                os.kill(pid, signal.SIGCONT)
+                time.sleep(1.0)  # the new plans are on their way to the disk
+                starting = threads.submit(start_episode, client, agent, wait=False)
+                time.sleep(0.5)
+            started = starting.result()
+    assert client.get(f"/v1/episodes/{started}").json()["policy_version"] == before
+    assert wait_learned(client, agent)["policy_version"] > before
+    server.kill()
+    server.start()
+    with server.client() as again:
+        assert len(play(again, started, STATES)) == len(STATES)
 
 
 def test_a_disk_that_is_really_full(tmp_path):
@@ -190,34 +213,6 @@ def _first_refused(client, agent):
     return None if answer.status_code == 201 else answer
 
 
-def learner(server):
-    """The learning process of a server: the niced one of its session."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
-            continue
-        session, niceness = int(fields[3]), int(fields[16])
-        if session == server.parent.pid and niceness == LEARNERS_NICENESS:
-            found.append(int(folder.name))
-    (pid,) = found
-    return pid
-
-
-@contextmanager
-def stopped_learner(server, client):
-    """The learning process does not get on with its job."""
-    wait_until(lambda: client.get("/readyz").status_code == 200, seconds=300)
-    pid = learner(server)
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield pid
-    finally:
-        if Path(f"/proc/{pid}").exists():
-            os.kill(pid, signal.SIGCONT)
-
-
 @pytest.mark.parametrize(
     ("end", "reason"),
     [
@@ -232,7 +227,7 @@ def test_learning_that_fails_keeps_the_last_policy_and_is_tried_again(server, cl
     before = wait_learned(client, agent)
     episode = start_episode(client, agent)
     play(client, episode, STATES)
-    with stopped_learner(server, client) as pid:
+    with server.stopped_learner(client) as pid:
         client.post(f"/v1/episodes/{episode}/label", json={"label": 0})
         wait_until(lambda: client.get(f"/v1/agents/{agent}").json()["learning"] == "running")
         if end:

@@ -1,6 +1,7 @@
 """What an agent has learned, over HTTP: model, policy, learning curve, events."""
 
 import json
+import random
 import threading
 from math import floor
 
@@ -165,6 +166,34 @@ def test_a_policy_played_outside_the_server_takes_the_same_actions(client, chang
         assert [pinned.act(state) for state in states] == inside
         client.post(f"/v1/episodes/{episode}/label", json={"label": 1})
         wait_learned(client, agent)
+
+
+def test_a_policy_played_outside_rounds_its_index_with_the_same_luck(client):
+    """Gambling pays only behind: on a coarse grid the luck of rounding decides what to do."""
+    horizon, luck = 40, random.Random(0)
+    agent = create_agent(client, horizon=horizon, algorithm={"kind": "thompson", "epsilon": 0.3})
+    logged = []
+    for _ in range(60):
+        states, actions = [0], []
+        while len(actions) < horizon:
+            actions.append(luck.randrange(2))
+            after = luck.choice([2, 3]) if actions[-1] else 1
+            states.append(0 if states[-1] else after)
+        gained = states[:-1].count(2) - states[:-1].count(3)
+        logged.append({"states": states[:-1], "actions": actions, "label": int(gained > 0)})
+    client.post(f"/v1/agents/{agent}/trajectories", json={"trajectories": logged})
+    wait_learned(client, agent)
+    differing = 0
+    for _ in range(6):
+        states = [0 if step % 2 == 0 else luck.choice([2, 3]) for step in range(horizon)]
+        episode = start_episode(client, agent, mode="exploit")
+        document = policy(client, agent, episode=episode)
+        inside = play(client, episode, states)
+        outside = Outside(document)
+        assert [outside.act(state) for state in states] == inside
+        unlucky = Outside(document | {"episode_number": document["episode_number"] + 1})
+        differing += [unlucky.act(state) for state in states] != inside
+    assert differing > 0
 
 
 def test_a_policy_has_an_etag_that_changes_with_it(client):
