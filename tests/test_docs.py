@@ -83,6 +83,7 @@ class TestThePolicyPage:
             ours, theirs = (), None
             for step in range(HORIZON):
                 state = int(randomness.uniform(1, episode, step) * STATES)
+                state = (state - 0.7,) if kind == "network" else state
                 luck = randomness.uniform(2, episode, step)
                 action, ours = policy.act(step, state, ours, luck)
                 other, theirs = program["act"](document, step, state, theirs, luck)
@@ -104,6 +105,17 @@ def learned(**algorithm):
         agent.finish(episode, Trajectory(states, actions))
         agent.label(episode, int(states[2] == actions[1]))
     return agent.plan(12).policy
+
+
+def network():
+    """The policy of an agent that sees one number."""
+    spec = {
+        "observations": {"low": [0.0], "high": [2.0]},
+        "actions": ACTIONS,
+        "horizon": HORIZON,
+        "algorithm": {"kind": "reinforce", "output_scale": 3.0},
+    }
+    return make_agent(parse(AgentSpec, spec)).plan(0).policy
 
 
 def problem():
@@ -131,6 +143,8 @@ def tracked():
 
 
 POLICIES = {
+    "markov": lambda: learned(kind="ucbvi_explore", n_euler=20),
+    "network": network,
     "tracked": tracked,
     "uniform": lambda: learned(kind="uniform"),
     "grid": lambda: learned(kind="thompson"),

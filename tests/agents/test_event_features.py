@@ -224,7 +224,7 @@ class TestRefusals:
             ({"both": [1, 1]}, "features.events.0.both", "two different states"),
             ({"then": [2, 2]}, "features.events.0.then", "two different states"),
             ({"then": [0, S]}, "features.events.0.then", "states from 0 to 2"),
-            ({"then": [0, "x"]}, "features.events.0.then.1", "integer"),
+            ({"then": [0, "x"]}, "features.events.0.then", "numbers of states"),
             ("visited", "features.events.0", "dictionary"),
         ],
     )
