@@ -115,6 +115,10 @@ class Reinforce(Agent[ReinforceOptions]):
         super().finish(episode, trajectory)
         self.authorship.finish(episode)
 
+    def refit(self) -> None:
+        """Take the gradient steps that are due."""
+        self.chain.follow(self.experience.changes)
+
     def patience(self) -> int:
         """The labels that were missing in the batch when the last plan was made."""
         return self.chain.batch - self._planned_at % self.chain.batch
