@@ -102,16 +102,6 @@ class _Warm:
         new = max(self.labels, self.ends)
         return self.version < 0 or self.corrections > 0 or new >= self.agent.patience()
 
-    def follows(self, version: int) -> bool:
-        """Take ``version`` for the last plan; false where that cannot be made out from here.
-
-        Another process may have planned since, or the last plan from here was never stored.
-        """
-        if self.version < version and version >= self.event:
-            self.version = version
-            self.labels = self.ends = self.corrections = 0
-        return self.version == version
-
 
 class Learner:
     """The agents of one learning process."""
@@ -176,9 +166,13 @@ class Learner:
         return [scores.get(number, 0.0) for number in job.episodes]
 
     def _up_to_date(self, connection: Connection, number: int, version: int | None = None) -> _Warm:
-        """The agent with all its events learned, and the ``version`` in force as its last plan."""
+        """The agent with all its events learned, and the ``version`` in force as its last plan.
+
+        It is loaded anew if another process has planned since or a plan from here was never
+        stored: going on from an older fit would give the same weights only nearly.
+        """
         warm = self._warm.get(number)
-        if warm is None or not (version is None or warm.follows(version)):
+        if warm is None or version not in (None, warm.version):
             warm = self._load(connection, number)
             self._warm[number] = warm
         self._warm.move_to_end(number)

@@ -11,10 +11,10 @@ from sqlalchemy import select
 
 from app.agents import make_agent
 from app.hosting.ids import read_agent_id, read_episode_id
-from app.hosting.learner import trajectory
 from app.hosting.specification import read_specification
 from app.learning.planning.policies import unpack_policy
 from app.learning.randomness import uniform
+from app.learning.trajectory import Trajectory
 from app.storage import lessons, reading
 from app.storage.engine import make_reading_engine
 from app.storage.tables import episodes
@@ -169,7 +169,8 @@ def planned(spec, log, played, row):
             break
         one = played[event.episode]
         if event.kind == "finished":
-            agent.finish(event.episode, trajectory(one, bool(event.value)))
+            end = (one.final, one.ended) if event.value else ()
+            agent.finish(event.episode, Trajectory(one.states, one.actions, *end))
         elif event.kind == "reported":
             agent.report(event.episode, one.final, one.ended)
         elif event.kind == "labelled":
