@@ -48,7 +48,7 @@ class Settings(BaseSettings):
     max_cells: int = Field(
         default=20_000_000, ge=1, description="horizon x states x actions an agent may have"
     )
-    plan_cells: float = Field(default=2e8, gt=0, description="grid points one plan may use")
+    plan_cells: float = Field(default=5e7, gt=0, description="grid points one plan may use")
     plan_bytes: float = Field(default=2e9, gt=0, description="memory one plan may use")
     learning_processes: int = Field(
         default_factory=lambda: max(1, (os.cpu_count() or 2) - 1),

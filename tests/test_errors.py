@@ -11,7 +11,20 @@ import pytest
 
 import app
 from app import errors
-from app.errors import BudgetExceeded, InvalidValue, PlauditError, SnapshotError
+from app.errors import (
+    BudgetExceeded,
+    Conflict,
+    Forbidden,
+    InvalidValue,
+    NotFound,
+    Overloaded,
+    PlauditError,
+    SnapshotError,
+    StorageUnavailable,
+    Unauthenticated,
+    UnsafeStart,
+)
+from app.hosting.processes import JobFailed
 from app.simulation.extras import MissingExtra, load_extra
 
 EXAMPLES = [
@@ -19,6 +32,14 @@ EXAMPLES = [
     BudgetExceeded("plan: grid points", 3.2e9, 2e8, "lower the horizon"),
     SnapshotError("snapshot format 9, this version reads 1"),
     MissingExtra("gymnasium"),
+    NotFound("agent", "agt_0123456789"),
+    Conflict("episode_over", "the episode is over: it is labelled"),
+    Unauthenticated("nobody knows this key, or it was revoked"),
+    Forbidden("a key with the role actor may not do this"),
+    Overloaded("too many writes are waiting for the disk"),
+    StorageUnavailable("the write could not be stored"),
+    UnsafeStart("another server uses this database"),
+    JobFailed("took longer than the 120 s that learning may take"),
 ]
 
 

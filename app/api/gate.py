@@ -12,7 +12,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.problems import Problem, problem, respond
+from app.api.problems import Problem, problem, respond, unexpected
 from app.logs import request_id
 from app.metrics import Metrics
 
@@ -54,12 +54,12 @@ class Gate:
         own = given if given and _ID.match(given) else b"%s-%x" % (self._name, next(self._numbers))
         scope["request_id"] = own.decode()
         request_id.set(scope["request_id"])
-        status = 500
+        status, started = 500, False
 
         async def answer(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, started = message["status"], True
                 message["headers"] = [*message["headers"], (b"x-request-id", own)]
             await send(message)
 
@@ -71,6 +71,10 @@ class Gate:
                 await self._app(scope, receive, answer)
             else:
                 await self._app(scope, self._bounded(receive), answer)
+        except Exception as error:
+            if started:
+                raise
+            await unexpected(error, scope["request_id"])(scope, receive, answer)
         finally:
             self._count(scope, status, time.perf_counter() - began)
             request_id.set(None)

@@ -191,19 +191,20 @@ def install(app: FastAPI) -> None:
             headers["Allow"] = _allowed(app, request)
         return respond(answer, headers)
 
-    async def unexpected(request: Request, error: Exception) -> Response:
-        log.exception("request failed unexpectedly", exc_info=error)
-        detail = "the request could not be carried out; the log has the reason"
-        return respond(problem(500, *_TITLES[500], detail, request_id_of(request)))
-
     handlers: list[tuple[Any, Any]] = [
         (PlauditError, domain),
         (RequestValidationError, validation),
         (HTTPException, http),
-        (Exception, unexpected),
     ]
     for error_type, handler in handlers:
         app.add_exception_handler(error_type, handler)
+
+
+def unexpected(error: Exception, request_id: str) -> Response:
+    """What nobody foresaw: the reason is for the log alone."""
+    log.exception("request failed unexpectedly", exc_info=error)
+    detail = "the request could not be carried out; the log has the reason"
+    return respond(problem(500, *_TITLES[500], detail, request_id))
 
 
 def _allowed(app: FastAPI, request: Request) -> str:
