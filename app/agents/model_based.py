@@ -10,13 +10,13 @@ import numpy as np
 from pydantic import Field
 
 from app.agents.base import Agent, Options
-from app.agents.belief import Belief, Learned
+from app.agents.belief import Belief, Learned, parts_of
 from app.agents.experience import Arrays
 from app.agents.insight import Insight
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded
 from app.learning.events import Events
-from app.learning.features import Floats, stack_rows
+from app.learning.features import Floats, OneHot, stack_rows
 from app.learning.information import label_information
 from app.learning.planning.fast import SATURATION, first_width, plan_fast
 from app.learning.planning.problem import (
@@ -162,12 +162,19 @@ class ModelBased(Agent[AnyOptions]):
             if belief.tracker is not None:
                 belief.tracker.check(spaces.actions, spaces.horizon, self.budget)
             elif isinstance(self.options, PlanningOptions):
-                self._check_grid(self.options.epsilon)
+                self._check_grid(belief, self.options.epsilon)
 
-    def _check_grid(self, epsilon: float) -> None:
-        """Refuse the widest grid that the fast planner may begin with."""
-        delta = first_width(epsilon, self.spec.horizon)
-        needed = float(np.prod(self.spec.spaces.shape[:2])) * (2.0 * SATURATION / delta + 1.0)
+    def _check_grid(self, belief: Belief, epsilon: float) -> None:
+        """Refuse the widest grid that the fast planner may begin with.
+
+        Up to the first step that has features every state has one point.
+        """
+        H, S, _ = self.spec.spaces.shape
+        points = 2.0 * SATURATION / first_width(epsilon, H) + 1.0
+        first = min(
+            part.steps[0] if isinstance(part, OneHot) else 0 for part in parts_of(belief.features)
+        )
+        needed = S * (first + (H - first) * points)
         if needed > self.budget.cells:
             raise BudgetExceeded(
                 "grid points of one plan",
