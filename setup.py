@@ -5,5 +5,8 @@ from setuptools import find_packages, setup
 setup(
     packages=[*find_packages(include=["app*"]), "app.migrations", "app.migrations.versions"],
     package_dir={"app.migrations": "alembic"},
-    package_data={"app.migrations": ["script.py.mako"]},
+    package_data={
+        "app.migrations": ["script.py.mako"],
+        "app.web": ["templates/*.html", "static/*"],
+    },
 )

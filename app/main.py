@@ -26,6 +26,8 @@ from app.api.gate import Gate
 from app.hosting.host import open_host
 from app.metrics import Metrics
 from app.settings import Settings
+from app.web import agents as agents_page
+from app.web import assets, session
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +60,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
     for part in (agents, episodes, labels, fleets, insights, keys, operations, manual):
         app.include_router(part.router)
+    for page in (session, assets, agents_page):
+        app.include_router(page.router)
     problems.install(app)
     app.add_middleware(
         Gate,

@@ -19,6 +19,7 @@ from app.hosting.logbook import Logbook
 from app.hosting.play import Play
 from app.hosting.processes import LearningProcesses
 from app.hosting.roster import Roster
+from app.hosting.sessions import Sessions
 from app.hosting.specification import Limits
 from app.metrics import Metrics
 from app.settings import Settings
@@ -84,6 +85,7 @@ class Host:
             None if secret is None else secret.get_secret_value(),
             settings.is_loopback or settings.allow_anyone,
         )
+        self.sessions = Sessions(self.database, self.keys)
         self._watch()
 
     def _watch(self) -> None:
@@ -119,6 +121,7 @@ async def open_host(settings: Settings, metrics: Metrics) -> AsyncIterator[Host]
     """A host that is ready to serve; closed in the order that loses nothing."""
     host = Host(settings, metrics)
     await host.keys.refresh()
+    await host.sessions.start()
     starting = asyncio.create_task(host.processes.start())
     await host.roster.start()
     sweeping = asyncio.create_task(host.sweep())

@@ -102,7 +102,8 @@ class Keys:
         self._database = database
         self._may_be_open = may_be_open
         self._admin_digest = None if admin_secret is None else digest(admin_secret)
-        self._callers: dict[str, Caller] = {}
+        self._callers: dict[str, Caller] = {}  # by the digest of the secret
+        self._digests: dict[str, str] = {}  # by the id of the key
         self._known: dict[str, Key] = {}
         self._read_at = -REFRESH_SECONDS
         self.are_on = self._admin_digest is not None or not may_be_open  # requests need a key
@@ -119,6 +120,7 @@ class Keys:
         }
         if self._admin_digest is not None:
             self._callers[self._admin_digest] = Caller("key_admin", "admin", Role.admin)
+        self._digests = {caller.key: hashed for hashed, caller in self._callers.items()}
         # Who revokes the last admin key does not mean to let everybody in.
         has_admin = self._admin_digest is not None or any(k.role is Role.admin for k, _ in found)
         self.are_on = has_admin or not self._may_be_open
@@ -138,6 +140,13 @@ class Keys:
         if caller is None:
             raise Unauthenticated("nobody knows this key, or it was revoked")
         return caller
+
+    async def caller_of(self, key: str) -> tuple[Caller, str] | None:
+        """The caller of a key by its id, if it is in force, with the digest of its secret."""
+        if time.monotonic() - self._read_at > REFRESH_SECONDS:
+            await self.refresh()
+        hashed = self._digests.get(key)
+        return None if hashed is None else (self._callers[hashed], hashed)
 
     async def create(
         self, name: str, role: Role, remember: Remember | None = None

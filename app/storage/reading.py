@@ -16,6 +16,8 @@ from app.storage.tables import (
     knowledge,
     labels,
     plans,
+    recordings,
+    secrets,
     steps,
     versions,
 )
@@ -234,3 +236,28 @@ def answer_row(connection: Connection, scope: str, key: str) -> Record | None:
     """The answer that was given to a request with this Idempotency-Key."""
     query = select(answers).where(answers.c.scope == scope, answers.c.key == key)
     return connection.execute(query).one_or_none()
+
+
+def secret(connection: Connection, name: str) -> bytes | None:
+    """A secret that the server made for itself."""
+    found: bytes | None = connection.execute(
+        select(secrets.c.value).where(secrets.c.name == name)
+    ).scalar()
+    return found
+
+
+def recording_row(connection: Connection, agent: int, episode: int) -> Record | None:
+    """What is known of the recording of an episode, without its content."""
+    query = select(recordings.c.media_type, recordings.c.size, recordings.c.at)
+    own = recordings.c.agent == agent, recordings.c.episode == episode
+    return connection.execute(query.where(*own)).one_or_none()
+
+
+def recording_part(
+    connection: Connection, agent: int, episode: int, first: int, length: int
+) -> bytes | None:
+    """Some bytes of a recording, from the byte ``first`` on."""
+    part = func.substr(recordings.c.content, first + 1, length, type_=recordings.c.content.type)
+    own = recordings.c.agent == agent, recordings.c.episode == episode
+    found: bytes | None = connection.execute(select(part).where(*own)).scalar()
+    return found

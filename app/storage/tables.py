@@ -201,3 +201,21 @@ answers = Table(
     Column("at", BigInteger, nullable=False),
     Index(None, "at"),
 )
+
+secrets = Table(
+    "secrets",  # that the server made for itself
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+)
+
+recordings = Table(
+    "recordings",
+    metadata,
+    _agent(),
+    Column("episode", Integer, primary_key=True, autoincrement=False),
+    Column("media_type", String(40), nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)

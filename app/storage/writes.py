@@ -20,6 +20,8 @@ from app.storage.tables import (
     knowledge,
     labels,
     plans,
+    recordings,
+    secrets,
     steps,
     versions,
 )
@@ -32,6 +34,7 @@ ADD_EVENT = insert(events)
 ADD_KEY = insert(keys)
 ADD_ANSWER = upsert(answers).on_conflict_do_nothing()
 ADD_PLAN = upsert(plans).on_conflict_do_nothing()
+ADD_SECRET = upsert(secrets).on_conflict_do_nothing()
 ADD_VERSION = upsert(versions).on_conflict_do_nothing()
 
 
@@ -147,6 +150,15 @@ KNOW_INSIGHT = _know.on_conflict_do_update(
     index_elements=["agent"], set_={"insight": _know.excluded.insight}
 )
 
+_record = upsert(recordings)
+RECORD = _record.on_conflict_do_update(
+    index_elements=["agent", "episode"],
+    set_={name: _record.excluded[name] for name in ("media_type", "size", "content", "at")},
+)
+DROP_RECORDING = delete(recordings).where(
+    recordings.c.agent == bindparam("the_agent"), recordings.c.episode == bindparam("the_episode")
+)
+
 DROP_OLD_PLANS = delete(plans).where(
     plans.c.agent == bindparam("the_agent"),
     plans.c.version < bindparam("the_version"),
@@ -170,7 +182,7 @@ FORGET_ANSWERS = delete(answers).where(answers.c.at < bindparam("before"))
 PURGE_STEPS = delete(steps).where(
     steps.c.agent == bindparam("the_agent"), steps.c.episode < bindparam("before_episode")
 )
-_own = (steps, episodes, labels, events, plans, versions, knowledge)
+_own = (steps, episodes, labels, events, plans, versions, knowledge, recordings)
 PURGE = (
     *(delete(table).where(table.c.agent == bindparam("the_agent")) for table in _own),
     delete(agents).where(_this_agent),

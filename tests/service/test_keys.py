@@ -54,7 +54,14 @@ MAY = {
     "POST /v1/keys": ADMINISTER,
     "GET /v1/keys": ADMINISTER,
     "DELETE /v1/keys/{key}": ADMINISTER,
+    "GET /static/{version}/{name:path}": EVERYBODY,
 }
+
+# Every page, and who may see it; they know people by the cookie of a session.
+PAGES = {
+    "GET /": READ_EPISODES,
+}
+SIGNING_IN = {"GET /signin", "POST /signin", "POST /signout"}
 
 
 def routes_of(app):
@@ -106,7 +113,7 @@ def plaudit(server, *arguments):
 
 def test_every_route_has_an_entry_in_the_table(tmp_path):
     app = create_app(Settings(database_url=f"sqlite:///{tmp_path}/unused.db"))
-    assert set(routes_of(app)) == set(MAY)
+    assert set(routes_of(app)) == set(MAY) | set(PAGES) | SIGNING_IN
 
 
 @pytest.mark.parametrize("role", [None, *ROLES])
@@ -114,8 +121,12 @@ def test_every_route_lets_its_roles_in_and_nobody_else(server, secrets, role):
     with server.client(secrets[role]) as client:
         for route, allowed in MAY.items():
             method, path = route.split()
-            path = path.format(
-                agent="agt_0000000000", episode="eps_0000000000_0", key="key_0", name="none.js"
+            path = path.replace(":path", "").format(
+                agent="agt_0000000000",
+                episode="eps_0000000000_0",
+                key="key_0",
+                name="none.js",
+                version="0",
             )
             body = {"json": {}} if method in ("POST", "PUT", "PATCH") else {}
             answer = client.request(method, path, **body)
@@ -127,6 +138,35 @@ def test_every_route_lets_its_roles_in_and_nobody_else(server, secrets, role):
                 assert answer.headers["www-authenticate"] == "Bearer"
             else:
                 assert role in assert_problem(answer, 403, "forbidden")["detail"], route
+
+
+def sign_in(client, secret):
+    """Sign a client in as a browser does; where it is sent on to."""
+    answer = client.post("/signin", data={"key": secret})
+    assert answer.status_code == 303, answer.text
+    return answer.headers["location"]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_page_is_shown_to_its_roles_and_to_nobody_else(server, secrets, role):
+    with server.client() as client:
+        for route in PAGES:
+            _, path = route.split()
+            path = path.format(agent="agt_0000000000", episode="eps_0000000000_0")
+            answer = client.get(path)
+            assert answer.status_code == 303
+            assert answer.headers["location"] == f"/signin?next={path}"
+        assert sign_in(client, secrets[role]) == ("/" if role in READ else "/label")
+        for route, allowed in PAGES.items():
+            _, path = route.split()
+            answer = client.get(path.format(agent="agt_0000000000", episode="eps_0000000000_0"))
+            if role in allowed:
+                assert answer.status_code in (200, 303, 404), (route, answer.text)
+            else:
+                assert answer.status_code == 403, route
+            assert "default-src 'none'" in answer.headers.get("content-security-policy", "") or (
+                answer.status_code == 303
+            )
 
 
 @pytest.mark.parametrize(
