@@ -33,7 +33,8 @@ def test_they_come_from_the_environment(monkeypatch):
 def test_other_names_are_left_alone(monkeypatch):
     monkeypatch.setenv("PLAN_CELLS", "7")
     monkeypatch.setenv("PLAUDIT_SOMETHING_ELSE", "7")
-    assert Settings().plan_budget == PlanBudget()
+    assert Settings().plan_budget == Settings(_env_file=None).plan_budget
+    assert Settings().plan_cells != 7
 
 
 def test_they_come_from_a_file(tmp_path):

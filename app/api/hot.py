@@ -2,7 +2,7 @@
 
 FastAPI walks a tree of dependencies, reads a body twice and validates what an endpoint returns. For
 a step that is most of the time there is. This route does the same for an endpoint of one shape: it
-takes the request, the path's parameters, one body and guards, and returns one model.
+takes the request, the path's parameters, one body and guards, and returns a model or plain values.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
@@ -19,7 +20,7 @@ _JSON = (b"content-type", b"application/json")
 
 
 class HotRoute(APIRoute):
-    """Serves `async def endpoint(request, *path, body, *guards) -> model`."""
+    """Serves `async def endpoint(request, *path, body, *guards) -> model or values`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,7 +42,10 @@ class HotRoute(APIRoute):
             values[name] = await guard(request)
         body = self._body(request, await request.body())
         answer = await self.endpoint(request=request, body=body, **values)
-        content = answer.__pydantic_serializer__.to_json(answer, exclude_unset=True)
+        if isinstance(answer, BaseModel):
+            content = answer.__pydantic_serializer__.to_json(answer, exclude_unset=True)
+        else:
+            content = to_json(answer)
         headers = [_JSON, (b"content-length", b"%d" % len(content))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": content})

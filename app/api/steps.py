@@ -15,6 +15,7 @@ from app.api.problems import declared, problem_of, request_id_of
 from app.errors import PlauditError
 from app.hosting.host import Host
 from app.hosting.keys import Caller
+from app.hosting.play import StepTaken
 
 router = APIRouter(prefix="/v1", route_class=HotRoute, generate_unique_id_function=operation_name)
 
@@ -49,29 +50,24 @@ async def take_step(
     "/steps",
     tags=["fleets"],
     summary="Step many episodes in one call",
+    response_model=schemas.ManyStepsAnswer,
     responses=declared(413, 422, 503),
-    response_model_exclude_unset=True,
 )
 async def step_many(
     request: Request, body: schemas.ManySteps, _: Annotated[Caller, guard(ACT)]
-) -> schemas.ManyStepsAnswer:
+) -> dict[str, list[dict[str, Any]]]:
     """Each entry answers with its own result or its own problem."""
     host: Host = request.app.state.host
-    entries = [(one.episode, one.step, one.state) for one in body.steps]
-    outcomes = await host.play.step_many(entries)
+    outcomes = await host.play.step_many(body.steps)
     own = request_id_of(request)
-    results = [
-        _entry(one.episode, outcome, own) for one, outcome in zip(body.steps, outcomes, strict=True)
-    ]
-    return schemas.ManyStepsAnswer(results=results)
+    return {"results": [_entry(one, outcome, own) for one, outcome in outcomes]}
 
 
-def _entry(episode: str, outcome: Any, request_id: str | None) -> schemas.ManyStepsEntry:
+def _entry(
+    one: schemas.EpisodeStep, outcome: StepTaken | PlauditError, request_id: str | None
+) -> dict[str, Any]:
     if isinstance(outcome, PlauditError):
-        return schemas.ManyStepsEntry(episode=episode, problem=problem_of(outcome, request_id))
-    return schemas.ManyStepsEntry(
-        episode=episode,
-        step=outcome.step,
-        action=outcome.episode.agent.specification.actions.decode(outcome.action),
-        last=outcome.last,
-    )
+        problem = problem_of(outcome, request_id).model_dump(exclude_none=True)
+        return {"episode": one.episode, "problem": problem}
+    action = outcome.episode.agent.specification.actions.decode(outcome.action)
+    return {"episode": one.episode, "step": outcome.step, "action": action, "last": outcome.last}

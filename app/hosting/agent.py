@@ -145,7 +145,8 @@ class HostedAgent:
         """What writes that failed had counted here; a number that was given stays given."""
         for statement, counted in stored:
             if statement is writes.COUNT and isinstance(counted, dict):
-                self.running -= counted["more_running"]
+                own = counted["the_agent"] == self.number
+                self.running -= counted["more_running"] if own else 0
 
     def wake(self) -> None:
         """Tell everybody who waits that learning has come to a pause."""

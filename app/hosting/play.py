@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -50,6 +50,25 @@ class StepTaken(NamedTuple):
         """The last step of an episode."""
         last = episode.length == episode.agent.horizon
         return cls(episode, episode.length - 1, episode.action, last)
+
+
+class Entry(Protocol):
+    """One step of many, as a client sent it."""
+
+    @property
+    def episode(self) -> str:
+        """Its id."""
+
+    @property
+    def step(self) -> int | None:
+        """Which one it is, where the client says so."""
+
+    @property
+    def state(self) -> Any:
+        """As the client wrote it."""
+
+
+AnEntry = TypeVar("AnEntry", bound=Entry)
 
 
 class Play:
@@ -168,70 +187,66 @@ class Play:
         return stored + more, event
 
     async def step_many(
-        self, entries: Sequence[tuple[str, int | None, Any]]
-    ) -> list[StepTaken | PlauditError]:
+        self, entries: Sequence[AnEntry]
+    ) -> list[tuple[AnEntry, StepTaken | PlauditError]]:
         """Take steps of many episodes with one write; each gives its own result or error."""
-        results: list[StepTaken | PlauditError | None] = [None] * len(entries)
-        together: dict[int, HostedEpisode] = {}
+        results: list[Any] = [None] * len(entries)
+        together: dict[str, int] = {}  # which episodes, and where their results go
         stored: list[Write] = []
         events: list[Event] = []
         alone: list[int] = []
-        chosen: set[str] = set()
-        for i, (episode_id, step, state) in enumerate(entries):
+        for i, entry in enumerate(entries):
+            episode = self._loaded.episodes.get(entry.episode)
+            if episode is None or episode.is_writing or entry.episode in together:
+                alone.append(i)
+                continue
             try:
-                episode = self._loaded.episodes.get(episode_id)
-                if episode is None or episode.is_writing or episode_id in chosen:
-                    alone.append(i)
-                    continue
-                index, value = encode_state(episode.agent, state, "state")
-                if episode.agent.deleted or episode.repeats(step, value):
+                index, value = encode_state(episode.agent, entry.state, "state")
+                if episode.agent.deleted or episode.repeats(entry.step, value):
                     alone.append(i)
                     continue
                 episode.must_run()
-                own, event = self._advance(episode, index, value)
             except PlauditError as error:
                 results[i] = error
                 continue
-            chosen.add(episode_id)
-            stored += own
-            together[i] = episode
-            results[i] = StepTaken.of(episode)
-            events += [] if event is None else [event]
+            stored.append(episode.take(index, value))
+            last = episode.length == episode.agent.horizon
+            results[i] = StepTaken(episode, episode.length - 1, episode.action, last)
+            if last:
+                event, more = self._end(episode, final=None, ended=False)
+                stored += more
+                events.append(event)
+            together[entry.episode] = i
         await self._write_together(together, stored, results)
         for event in events:
             self._broadcast.publish(event)
         for i in alone:  # in their order: an episode may be there twice
-            results[i] = await self._step_or_error(*entries[i])
-        return [result for result in results if result is not None]
+            results[i] = await self._step_or_error(entries[i])
+        return list(zip(entries, results, strict=True))
 
     async def _write_together(
-        self,
-        together: dict[int, HostedEpisode],
-        stored: list[Write],
-        results: list[StepTaken | PlauditError | None],
+        self, together: dict[str, int], stored: list[Write], results: list[Any]
     ) -> None:
         """One write for many episodes; its failure is the failure of each."""
         if not together:
             return
-        now = time.monotonic()
+        now, episodes = time.monotonic(), [results[i].episode for i in together.values()]
         try:
             written = self._database.writer.submit(stored)
-            for episode in together.values():
+            for episode in episodes:
                 episode.pending, episode.used, episode.agent.used = written, now, now
             await asyncio.shield(written)
-            self._metrics.steps.inc(len(together))
+            self._metrics.steps.inc(len(episodes))
         except PlauditError as error:
-            for i, episode in together.items():
+            for i, episode in zip(together.values(), episodes, strict=True):
                 self._loaded.forget_episode(episode)
                 results[i] = error
-            for agent in {episode.agent for episode in together.values()}:
+            for agent in {episode.agent for episode in episodes}:
                 agent.undo(stored)
 
-    async def _step_or_error(
-        self, episode_id: str, step: int | None, state: Any
-    ) -> StepTaken | PlauditError:
+    async def _step_or_error(self, entry: AnEntry) -> StepTaken | PlauditError:
         try:
-            return await self.step(episode_id, step, state)
+            return await self.step(entry.episode, entry.step, entry.state)
         except PlauditError as error:
             return error
 

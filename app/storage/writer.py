@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import re
 import threading
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from sqlalchemy.sql.base import Executable
 from app.errors import Overloaded, StorageUnavailable
 
 _AT_ONCE = 10_000  # rows of one statement
+_ROWS_A_CALL = 128
 
 
 class Write(NamedTuple):
@@ -128,15 +130,32 @@ def execute(connection: Connection, writes: Iterable[Write]) -> None:
         while some := [write.parameters for write in islice(group, _AT_ONCE)]:
             rows: Any = some
             if isinstance(some[0], tuple):
-                connection.exec_driver_sql(_driver_sql(statement, connection.dialect), rows)
+                _insert(connection, statement, rows)
             else:
                 connection.execute(statement, rows)
 
 
+def _insert(connection: Connection, statement: Executable, rows: list[tuple[Any, ...]]) -> None:
+    """Insert rows with few calls of the driver.
+
+    Each call gives the interpreter's lock away and has to wait for it again, so one call a row
+    would make the writer wait for the event loop once a row. The numbers of rows are powers of
+    two: the driver keeps the few statements that there are prepared.
+    """
+    done = 0
+    while done < len(rows):
+        size = min(_ROWS_A_CALL, 1 << (len(rows) - done).bit_length() - 1)
+        values = tuple(chain.from_iterable(rows[done : done + size]))
+        connection.exec_driver_sql(_insert_sql(statement, connection.dialect, size), values)
+        done += size
+
+
 @lru_cache
-def _driver_sql(statement: Executable, dialect: Dialect) -> str:
-    """A statement as the driver takes it."""
-    return str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
+def _insert_sql(statement: Executable, dialect: Dialect, size: int) -> str:
+    """An insert of so many rows, as the driver takes it."""
+    sql = str(statement.compile(dialect=dialect))  # type: ignore[attr-defined]
+    head, values, tail = re.split(r"VALUES (\([^)]*\))", sql)
+    return f"{head}VALUES {', '.join([values] * size)}{tail}"
 
 
 def _settle(batch: list[_Submission], outcomes: list[Exception | None]) -> None:
