@@ -1,0 +1,67 @@
+"""What choosing actions at random would come to, in an agent's own model."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from app.agents.insight import Insight
+from app.learning.trajectory import Floats, Integers
+
+PLAYED = 2000  # the deviation of a probability estimated with so many is at most 0.011
+LONGEST = 2000  # steps; playing longer episodes takes too long for a page
+
+
+def uniform_success(insight: Insight, rng: np.random.Generator, count: int = PLAYED) -> float:
+    """The chance of a good label when every action is as likely, by episodes in the model."""
+    H, S, A = insight.weights.shape
+    cumulative = np.append(0.0, np.cumsum(insight.probabilities))
+    first = np.cumsum(insight.start)
+    state = np.searchsorted(first, rng.random(count) * first[-1], side="right").clip(0, S - 1)
+    logit = np.full(count, insight.offset)
+    memory = np.zeros(count, dtype=np.int64)
+    playing = np.arange(count)
+    for step in range(H):
+        here = state[playing]
+        memory[playing] = insight.update[memory[playing], here]
+        action = rng.integers(A, size=len(playing))
+        logit[playing] += insight.weights[step, here, action]
+        if step + 1 == H:
+            break
+        after = _follow(insight, cumulative, here * A + action, rng.random(len(playing)))
+        over = after >= S
+        _end(insight, logit, memory, playing[over], after[over] - S, step + 1)
+        playing = playing[~over]
+        state[playing] = after[~over]
+    return float(expit(logit + insight.remembered[memory]).mean())
+
+
+def _follow(
+    insight: Insight,
+    cumulative: Floats,
+    rows: Integers,
+    luck: Floats,
+) -> Integers:
+    """The columns that follow some rows; an unseen row leads to any state."""
+    begin, end = insight.indptr[rows], insight.indptr[rows + 1]
+    wanted = cumulative[begin] + luck * (cumulative[end] - cumulative[begin])
+    place = np.searchsorted(cumulative, wanted, side="right") - 1
+    place = np.minimum(np.maximum(place, begin), np.maximum(end - 1, 0))
+    S = insight.weights.shape[1]
+    known = insight.columns[place] if len(insight.columns) else np.zeros_like(rows)
+    return np.where(begin == end, (luck * S).astype(np.int64), known)
+
+
+def _end(
+    insight: Insight,
+    logit: Floats,
+    memory: Integers,
+    who: Integers,
+    final: Integers,
+    step: int,
+) -> None:
+    """Count what episodes that ended get for the rest of the horizon."""
+    S = insight.weights.shape[1]
+    logit[who] += insight.ended_weights[step, final]
+    known = final < S
+    memory[who[known]] = insight.update[memory[who[known]], final[known]]
