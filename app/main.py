@@ -19,6 +19,7 @@ from app.api import (
     manual,
     operations,
     problems,
+    recordings,
     steps,
 )
 from app.api.description import ABOUT, describe, operation_name
@@ -58,7 +59,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.metrics = Metrics()
     app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
-    for part in (agents, episodes, labels, fleets, insights, keys, operations, manual):
+    for part in (agents, episodes, labels, recordings, fleets, insights, keys, operations, manual):
         app.include_router(part.router)
     for page in (session, assets, agents_page):
         app.include_router(page.router)
@@ -67,6 +68,7 @@ def create_app(settings: Settings) -> FastAPI:
         Gate,
         metrics=app.state.metrics,
         body_bytes=settings.body_bytes,
+        recording_bytes=settings.recording_bytes,
         host_is_allowed=_host_rule(app, settings),
     )
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]

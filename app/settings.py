@@ -42,6 +42,9 @@ class Settings(BaseSettings):
         default="info", description="what is worth a line"
     )
     body_bytes: int = Field(default=8_000_000, ge=1000, description="largest body of a request")
+    recording_bytes: int = Field(
+        default=50_000_000, ge=1000, le=500_000_000, description="largest recording of an episode"
+    )
     metadata_bytes: int = Field(default=16_000, ge=2, description="largest metadata, as JSON")
     max_states: int = Field(default=100_000, ge=1, description="states an agent may have")
     max_horizon: int = Field(default=100_000, ge=1, description="steps an episode may have")

@@ -31,6 +31,7 @@ TAGS = [
     {"name": "agents", "description": "Say what an agent sees and does; create, change, delete."},
     {"name": "episodes", "description": "Start, send states and get actions, finish, look back."},
     {"name": "labels", "description": "One verdict for an episode, now or later; corrections."},
+    {"name": "recordings", "description": "What was seen of an episode, for those who judge."},
     {"name": "fleets", "description": "Many steps in one call; logged episodes in and out."},
     {"name": "insight", "description": "What an agent has learned and what it would do."},
     {"name": "keys", "description": "Who may do what."},

@@ -118,6 +118,12 @@ VERDICT_ANSWER: dict[str, Any] = {
     "policy_version": 0,
 }
 
+RECORDING = {
+    "episode": "eps_0123456789_0",
+    "media_type": "video/mp4",
+    "size": 48213,
+    "at": "2026-01-31T12:00:09Z",
+}
 TRAJECTORIES: dict[str, Any] = {
     "trajectories": [{"states": [0, 4, 8], "actions": [1, 1], "label": 0}]
 }
@@ -206,6 +212,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "Finish": FINISH,
     "Verdict": VERDICT,
     "VerdictAnswer": VERDICT_ANSWER,
+    "RecordingView": RECORDING,
     "Trajectories": TRAJECTORIES,
     "TrajectoriesAnswer": TRAJECTORIES_ANSWER,
     "NewKey": NEW_KEY,

@@ -28,10 +28,12 @@ class Gate:
         metrics: Metrics,
         body_bytes: int,
         host_is_allowed: Callable[[str], bool],
+        recording_bytes: int = 0,
     ) -> None:
         self._app = app
         self._metrics = metrics
         self._body_bytes = body_bytes
+        self._recording_bytes = recording_bytes
         self._host_is_allowed = host_is_allowed
         self._name, self._numbers = secrets.token_hex(4).encode(), count(1)  # of this server's own
         self._counters: dict[tuple[str, str, int], Any] = {}
@@ -70,7 +72,7 @@ class Gate:
             elif length:
                 await self._app(scope, receive, answer)
             else:
-                await self._app(scope, self._bounded(receive), answer)
+                await self._app(scope, self._bounded(scope, receive), answer)
         except Exception as error:
             if started:
                 raise
@@ -82,7 +84,10 @@ class Gate:
     def _refused(self, scope: Scope, length: bytes, host: bytes) -> Problem | None:
         own = scope["request_id"]
         if length and int(length) > self._body_bytes:
-            return problem(413, "body_too_large", "The body is too large", self._too_large(), own)
+            largest, name = self._limit(scope)
+            if int(length) > largest:
+                detail = _too_large(largest, name)
+                return problem(413, "body_too_large", "The body is too large", detail, own)
         if not self._host_is_allowed(host.decode("latin-1")):
             detail = (
                 "without keys this server answers to the names of this machine only; "
@@ -91,19 +96,22 @@ class Gate:
             return problem(403, "host_not_allowed", "Not for this host name", detail, own)
         return None
 
-    def _too_large(self) -> str:
-        return f"a body may have {self._body_bytes} bytes (PLAUDIT_BODY_BYTES)"
+    def _limit(self, scope: Scope) -> tuple[int, str]:
+        """How long a body may be, and the setting that says so."""
+        if scope["method"] == "PUT" and scope["path"].endswith("/recording"):
+            return self._recording_bytes, "PLAUDIT_RECORDING_BYTES"
+        return self._body_bytes, "PLAUDIT_BODY_BYTES"
 
-    def _bounded(self, receive: Receive) -> Receive:
+    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         """A body of unknown length, cut off where it gets too long."""
-        received = 0
+        received, (largest, name) = 0, self._limit(scope)
 
         async def bounded() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > self._body_bytes:
-                raise HTTPException(413, self._too_large())
+            if received > largest:
+                raise HTTPException(413, _too_large(largest, name))
             return message
 
         return bounded
@@ -118,3 +126,7 @@ class Gate:
             self._timers.setdefault(route, self._metrics.request_seconds.labels(route))
         counter.inc()
         self._timers[route].observe(seconds)
+
+
+def _too_large(largest: int, name: str) -> str:
+    return f"a body may have {largest} bytes ({name})"

@@ -51,6 +51,7 @@ _TITLES = {
     405: ("method_not_allowed", "This path does not take this method"),
     413: ("body_too_large", "The body is too large"),
     415: ("unsupported_media_type", "Send application/json"),
+    416: ("range_not_satisfiable", "There are no such bytes"),
     500: ("internal_error", "Something went wrong here"),
 }
 
@@ -241,6 +242,7 @@ _EXAMPLES = {
     404: (*_STATUS[NotFound][1:], "there is no agent 'agt_0123456789'"),
     409: ("episode_over", _STATUS[Conflict][2], "the episode is over: it is awaiting_label"),
     413: (*_TITLES[413], "a body may have 8000000 bytes (PLAUDIT_BODY_BYTES)"),
+    416: (*_TITLES[416], "the recording has 48213 bytes"),
     422: (*_STATUS[InvalidValue][1:], "horizon: expected greater than or equal to 1"),
     503: (*_STATUS[StorageUnavailable][1:], "the database cannot be written"),
 }
@@ -251,6 +253,7 @@ _MEANINGS = {
     404: "There is no such thing",
     409: "It does not fit the present state",
     413: "The body is too large",
+    416: "There are no such bytes",
     422: "A value cannot be used",
     503: "Try again in a moment",
 }

@@ -307,6 +307,15 @@ class VerdictAnswer(Answer):
     )
 
 
+class RecordingView(Answer):
+    """A recording that is stored."""
+
+    episode: str = Field(description="the id of its episode")
+    media_type: str = Field(description="what it is, by its content", examples=["video/mp4"])
+    size: int = Field(description="in bytes", examples=[48213])
+    at: datetime = Field(description="when it was attached")
+
+
 class LoggedTrajectory(BaseModel):
     """An episode that was played elsewhere; a line of an export is one too."""
 

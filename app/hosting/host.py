@@ -11,6 +11,7 @@ from app.errors import PlauditError
 from app.hosting.answers import Answers
 from app.hosting.broadcast import Broadcast
 from app.hosting.database import Database
+from app.hosting.desk import Desk
 from app.hosting.judgement import Judgement
 from app.hosting.keys import Keys
 from app.hosting.learning import Learning
@@ -18,6 +19,7 @@ from app.hosting.loaded import Loaded
 from app.hosting.logbook import Logbook
 from app.hosting.play import Play
 from app.hosting.processes import LearningProcesses
+from app.hosting.recordings import Recordings
 from app.hosting.roster import Roster
 from app.hosting.sessions import Sessions
 from app.hosting.specification import Limits
@@ -70,6 +72,8 @@ class Host:
             self.broadcast,
             self.metrics,
         )
+        self.desk = Desk(self.database, self.loaded, self.judgement, self.learning)
+        self.recordings = Recordings(self.database, self.loaded)
         limits = Limits(
             max_states=settings.max_states,
             max_horizon=settings.max_horizon,
@@ -109,6 +113,7 @@ class Host:
                 if rounds % often == 0:
                     self.loaded.drop_idle(self.settings.idle_seconds)
                     await self.answers.forget_old()
+                    self.desk.leases.drop_old()
             except PlauditError as error:
                 log.warning("housekeeping failed", extra={"reason": str(error)})
             except Exception:  # labels must fall due for as long as the server runs

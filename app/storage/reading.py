@@ -171,6 +171,14 @@ def waiting_numbers(connection: Connection, agent: int, limit: int) -> list[int]
     return list(connection.execute(query).scalars())
 
 
+def count_waiting(connection: Connection, agent: int | None) -> int:
+    """How many episodes wait for a label, at one agent or at all."""
+    query = select(func.sum(agents.c.awaiting_label)).where(_alive)
+    if agent is not None:
+        query = query.where(agents.c.id == agent)
+    return connection.execute(query).scalar() or 0
+
+
 def agents_waiting(connection: Connection, limit: int) -> list[int]:
     """Agents with episodes that wait for a label."""
     query = select(agents.c.id).where(agents.c.awaiting_label > 0, _alive).limit(limit)

@@ -1,0 +1,226 @@
+"""The labelling desk: the next episode for each person, and what a verdict changed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.errors import Conflict, NotFound, PlauditError
+from app.hosting.agent import HostedAgent, HostedPlan
+from app.hosting.database import Database
+from app.hosting.episode import HostedEpisode
+from app.hosting.ids import episode_id
+from app.hosting.judgement import Judgement, Verdict
+from app.hosting.learner import EXPLOIT
+from app.hosting.learning import Learning
+from app.hosting.leases import Leases
+from app.hosting.loaded import Loaded
+from app.learning.trajectory import UNREPORTED, Trajectory
+from app.storage import reading
+
+_MOST_AGENTS = 200  # whose waiting episodes are compared with one another
+_STALE_SECONDS = 1.0  # an order as old as this is worked out anew, behind the back of whoever asks
+_MOST_REMEMBERED = 2000  # verdicts, and people who skipped something
+_MOST_COMPARED = 4000  # decisions of a policy
+# Policies that can be asked what they do at a step and a state with nothing before it.
+_COMPARABLE = ("grid", "markov", "reward", "tracked")
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a verdict changed; None where it is not known."""
+
+    learned: bool  # whether the policy in force knows the verdict
+    before: float | None  # the predicted success of the episode
+    after: float | None
+    changed: int | None  # decisions of the policy
+    compared: int | None
+
+
+@dataclass(frozen=True)
+class _Before:
+    """How things stood when a verdict was given."""
+
+    event: int  # the verdict's number in the log
+    predicted: float | None
+    plan: HostedPlan | None
+
+
+class Desk:
+    """Hands out episodes, the most informative first, each to one holder at a time."""
+
+    def __init__(
+        self, database: Database, loaded: Loaded, judgement: Judgement, learning: Learning
+    ) -> None:
+        self._database = database
+        self._loaded = loaded
+        self._judgement = judgement
+        self._learning = learning
+        self.leases = Leases()
+        self._orders: dict[int | None, tuple[float, list[str]]] = {}
+        self._ranking: dict[int | None, asyncio.Task[None]] = {}
+        self._skipped: OrderedDict[str, set[str]] = OrderedDict()
+        self._before: OrderedDict[str, _Before] = OrderedDict()
+
+    async def left(self, agent: int | None) -> int:
+        """How many episodes wait for a label, at one agent or at all."""
+        return await self._database.read(reading.count_waiting, agent)
+
+    def skips(self, holder: str) -> int:
+        """How many episodes a holder has skipped."""
+        return len(self._skipped.get(holder, ()))
+
+    async def next(self, holder: str, agent: int | None) -> HostedEpisode | None:
+        """The episode to judge next, leased to the holder; None when there is none for them."""
+        for fresh in (False, True):
+            for id_ in await self._order(agent, fresh):
+                if id_ in self._skipped.get(holder, ()) or not self.leases.is_free(id_, holder):
+                    continue
+                episode = await self._waiting(id_)
+                if episode is not None and self.leases.take(id_, holder):
+                    return episode
+        return None
+
+    def skip(self, holder: str, episode: str) -> None:
+        """Leave an episode to others."""
+        self.leases.release(episode, holder)
+        self._skipped.setdefault(holder, set()).add(episode)
+        self._skipped.move_to_end(holder)
+        if len(self._skipped) > _MOST_REMEMBERED:
+            self._skipped.popitem(last=False)
+
+    def start_over(self, holder: str) -> None:
+        """Forget what a holder skipped."""
+        self._skipped.pop(holder, None)
+
+    async def judge(self, holder: str, episode: str, verdict: Verdict) -> HostedEpisode:
+        """Take the verdict of whoever has an episode before them."""
+        if not self.leases.take(episode, holder):
+            raise Conflict("leased", "somebody else has this episode before them now")
+        hosted = await self._loaded.episode(episode)
+        if hosted.status == "labelled":
+            raise Conflict("already_labelled", "somebody else has judged this episode")
+        predicted, plan = await self._predict(hosted), _shown(hosted.agent)
+        await self._judgement.give(episode, verdict)
+        self._before[episode] = _Before(hosted.agent.last_lesson, predicted, plan)
+        self._before.move_to_end(episode)
+        if len(self._before) > _MOST_REMEMBERED:
+            self._before.popitem(last=False)
+        self.leases.release(episode, holder)
+        return hosted
+
+    async def undo(self, holder: str, episode: str, labeller: str | None) -> HostedEpisode:
+        """Withdraw a verdict, and have the episode before one again."""
+        if not self.leases.take(episode, holder):
+            raise Conflict("leased", "somebody else has this episode before them now")
+        try:
+            hosted = await self._judgement.withdraw(episode, labeller)
+        except PlauditError:
+            self.leases.release(episode, holder)
+            raise
+        self._before.pop(episode, None)
+        return hosted
+
+    async def change(self, episode: str, seconds: float) -> Change:
+        """What a verdict changed, once it is learned; waits for that, but not for ever."""
+        before = self._before.get(episode)
+        if before is None:
+            raise NotFound("verdict of this desk on", episode[:80])
+        hosted = await self._loaded.episode(episode)
+        agent, deadline = hosted.agent, time.monotonic() + seconds
+        while agent.learned < before.event and self._learning.is_under_way(agent):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            await self._learning.wait(agent, left)
+        if agent.learned < before.event:
+            return Change(False, before.predicted, None, None, None)
+        after, plan = await self._predict(hosted), _shown(agent)
+        changed, compared = await asyncio.to_thread(_compare, agent, before.plan, plan)
+        return Change(True, before.predicted, after, changed, compared)
+
+    async def _waiting(self, id_: str) -> HostedEpisode | None:
+        try:
+            episode = await self._loaded.episode(id_)
+        except NotFound:
+            return None
+        return episode if episode.status == "awaiting_label" else None
+
+    async def _order(self, agent: int | None, fresh: bool) -> list[str]:
+        """What waits, the most informative first; as it was a moment ago unless it must be fresh.
+
+        To rank takes its turn among learning jobs, and who has just given a verdict should not
+        wait for what it teaches.
+        """
+        known = self._orders.get(agent)
+        if known is None or fresh or time.monotonic() - known[0] > _STALE_SECONDS:
+            ranking = self._ranking.get(agent)
+            if ranking is None:
+                ranking = asyncio.create_task(self._rank(agent))
+                self._ranking[agent] = ranking
+                ranking.add_done_callback(lambda _: self._ranking.pop(agent, None))
+            if known is None or fresh:
+                await asyncio.shield(ranking)
+            else:
+                ranking.add_done_callback(_look)
+        known = self._orders.get(agent)
+        return [] if known is None else known[1]
+
+    async def _rank(self, agent: int | None) -> None:
+        agents = [agent] if agent is not None else None
+        if agents is None:
+            agents = await self._database.read(reading.agents_waiting, _MOST_AGENTS)
+        queue = await self._judgement.queue(agents)
+        order = [episode_id(owner, number) for _, owner, number in queue]
+        if len(self._orders) > _MOST_AGENTS:
+            self._orders.clear()
+        self._orders[agent] = time.monotonic(), order
+
+    async def _predict(self, hosted: HostedEpisode) -> float | None:
+        """What the model in force makes of an episode."""
+        insight = await self._loaded.insight(hosted.agent)
+        row = await self._database.read(reading.episode_row, hosted.agent.number, hosted.number)
+        if insight is None or row is None:
+            return None
+        steps = await self._database.read(reading.step_rows, hosted.agent.number, hosted.number)
+        trajectory = Trajectory(
+            np.array([step.state for step in steps], dtype=np.int64),
+            np.array([step.action for step in steps], dtype=np.int64),
+            UNREPORTED if row.final is None else row.final,
+            row.ended,
+        )
+        return insight.predict(trajectory)
+
+
+def _look(ranking: asyncio.Task[None]) -> None:
+    """Look at how it went: who asks next finds out, and asks again."""
+    if not ranking.cancelled():
+        ranking.exception()
+
+
+def _shown(agent: HostedAgent) -> HostedPlan | None:
+    """The plan that stands for what an agent would do: without luck, if there is one."""
+    return agent.plans.get(EXPLOIT) or agent.newest_plan()
+
+
+def _compare(
+    agent: HostedAgent, before: HostedPlan | None, after: HostedPlan | None
+) -> tuple[int | None, int | None]:
+    """How many decisions differ between two plans, of how many that were looked at."""
+    if before is None or after is None:
+        return None, None
+    if not {before.policy.kind, after.policy.kind} <= set(_COMPARABLE):
+        return None, None
+    S = agent.specification.states.size
+    places = agent.horizon * S
+    chosen = np.unique(np.linspace(0, places - 1, min(places, _MOST_COMPARED)).astype(int))
+    changed = 0
+    for place in chosen.tolist():
+        step, state = divmod(place, S)
+        one, other = (plan.policy.act(step, state, (), 0.5)[0] for plan in (before, after))
+        changed += one != other
+    return changed, len(chosen)

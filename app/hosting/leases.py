@@ -1,0 +1,47 @@
+"""Leases: what one person has before them is kept from everybody else for a while."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+LEASE_SECONDS = 120.0  # a page that is open renews its lease well within this
+
+
+class Leases:
+    """Who holds what. In memory: one server has the database, and a restart frees everything."""
+
+    def __init__(
+        self, seconds: float = LEASE_SECONDS, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._held: dict[str, tuple[str, float]] = {}  # holder and end of each thing's lease
+
+    def is_free(self, thing: str, holder: str) -> bool:
+        """Whether nobody else holds it."""
+        held = self._held.get(thing)
+        return held is None or held[0] == holder or held[1] <= self._clock()
+
+    def take(self, thing: str, holder: str) -> bool:
+        """Take or renew a lease; whether it is the holder's now."""
+        if not self.is_free(thing, holder):
+            return False
+        self._held[thing] = holder, self._clock() + self._seconds
+        return True
+
+    def release(self, thing: str, holder: str) -> None:
+        """Give a lease back, if it is the holder's."""
+        held = self._held.get(thing)
+        if held is not None and held[0] == holder:
+            del self._held[thing]
+
+    def release_all(self, holder: str) -> None:
+        """Give everything back that a holder has."""
+        for thing in [thing for thing, held in self._held.items() if held[0] == holder]:
+            del self._held[thing]
+
+    def drop_old(self) -> None:
+        """Forget leases that have ended."""
+        now = self._clock()
+        self._held = {thing: held for thing, held in self._held.items() if held[1] > now}
