@@ -128,6 +128,17 @@ def upgrade() -> None:
         batch_op.create_index(batch_op.f("ix_keys_digest"), ["digest"], unique=True)
 
     op.create_table(
+        "journal",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("agent", sa.BigInteger(), nullable=False),
+        sa.Column("episode", sa.Integer(), nullable=False),
+        sa.Column("step", sa.Integer(), nullable=False),
+        sa.Column("state", sa.Integer(), nullable=False),
+        sa.Column("action", sa.Integer(), nullable=False),
+        sa.Column("observation", sa.JSON(none_as_null=True), nullable=True),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_journal")),
+    )
+    op.create_table(
         "knowledge",
         sa.Column("agent", sa.BigInteger(), autoincrement=False, nullable=False),
         sa.Column("snapshot", sa.LargeBinary(), nullable=True),
@@ -224,6 +235,7 @@ def downgrade() -> None:
 
     op.drop_table("labels")
     op.drop_table("knowledge")
+    op.drop_table("journal")
     with op.batch_alter_table("keys", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_keys_digest"))
 

@@ -82,7 +82,7 @@ class HostedEpisode:
         seen: Any = tuple(state) if self.agent.observes else index
         self.action, self.memory = self.plan.policy.act(self.length, seen, self.memory, luck)
         self.state = state
-        row = writes.step_row(
+        row = writes.journal_row(
             self.agent.number, self.number, self.length, index, self.action, state
         )
         self.length += 1

@@ -12,6 +12,7 @@ from app.hosting.answers import Answers
 from app.hosting.broadcast import Broadcast
 from app.hosting.database import Database
 from app.hosting.desk import Desk
+from app.hosting.filing import Filing
 from app.hosting.judgement import Judgement
 from app.hosting.keys import Keys
 from app.hosting.learning import Learning
@@ -55,10 +56,12 @@ class Host:
             self.metrics,
             settings.most_plans,
         )
+        self.filing = Filing(self.database)
         self.play = Play(
             self.database,
             self.loaded,
             self.learning,
+            self.filing,
             self.broadcast,
             self.metrics,
             settings.wait_seconds,
@@ -113,6 +116,7 @@ class Host:
                 if rounds % often == 0:
                     self.loaded.drop_idle(self.settings.idle_seconds)
                     await self.answers.forget_old()
+                    await self.filing.file_rest()
                     self.desk.leases.drop_old()
             except PlauditError as error:
                 log.warning("housekeeping failed", extra={"reason": str(error)})

@@ -64,7 +64,8 @@ class Loaded:
 
     def forget_episode(self, episode: HostedEpisode) -> None:
         """Drop an episode whose write failed: what is on disk is what happened."""
-        self.episodes.pop(episode.id, None)
+        if self.episodes.get(episode.id) is episode:
+            del self.episodes[episode.id]
 
     def forget_episodes_of(self, agent: int) -> None:
         """Drop the episodes of an agent that was deleted."""

@@ -205,7 +205,7 @@ class _Import:
         pairs = zip(one.states, one.actions, strict=True)
         for step, ((index, value), action) in enumerate(pairs):
             row = writes.step_row(self._agent.number, number, step, index, action, value)
-            yield Write(writes.ADD_STEP, row)
+            yield Write(writes.ADD_FILED_STEP, row)
 
     def _label(self, number: int, one: _Encoded) -> dict[str, Any]:
         return {

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from app.errors import Conflict, PlauditError
+from app.errors import Conflict, NotFound, PlauditError
 from app.hosting.agent import Event, HostedAgent
 from app.hosting.answers import Remember
 from app.hosting.broadcast import Broadcast
 from app.hosting.database import Database, now_milliseconds
 from app.hosting.episode import HostedEpisode
+from app.hosting.filing import Filing
 from app.hosting.learning import Learning
 from app.hosting.loaded import Loaded
 from app.hosting.spaces import Box
@@ -44,12 +45,13 @@ class StepTaken(NamedTuple):
     step: int
     action: int
     last: bool
+    is_new: bool  # or the answer to a retry
 
     @classmethod
-    def of(cls, episode: HostedEpisode) -> StepTaken:
+    def of(cls, episode: HostedEpisode, is_new: bool = True) -> StepTaken:
         """The last step of an episode."""
         last = episode.length == episode.agent.horizon
-        return cls(episode, episode.length - 1, episode.action, last)
+        return cls(episode, episode.length - 1, episode.action, last, is_new)
 
 
 class Entry(Protocol):
@@ -79,6 +81,7 @@ class Play:
         database: Database,
         loaded: Loaded,
         learning: Learning,
+        filing: Filing,
         broadcast: Broadcast,
         metrics: Metrics,
         wait_seconds: float,
@@ -86,6 +89,7 @@ class Play:
         self._database = database
         self._loaded = loaded
         self._learning = learning
+        self._filing = filing
         self._broadcast = broadcast
         self._metrics = metrics
         self._wait_seconds = wait_seconds
@@ -156,73 +160,97 @@ class Play:
     async def step(self, episode_id: str, step: int | None, state: Any) -> StepTaken:
         """Take the next step, or the last one again; durable when it returns."""
         episode = self._loaded.episodes.get(episode_id)
-        if episode is None or episode.agent.deleted:
+        while episode is None or episode.is_writing:
+            if episode is not None:
+                await self._settled(episode)
             episode = await self._loaded.episode(episode_id)
-        while episode.is_writing and not _is_repeat(episode, step):
-            await self._settled(episode)
-            episode = await self._loaded.episode(episode_id)
-        index, value = encode_state(episode.agent, state, "state")
-        if episode.repeats(step, value):
-            taken = StepTaken.of(episode)
-            await self._settled(episode)
+        stored: list[Write] = []
+        taken, event = self._take(episode, step, state, stored)
+        if not taken.is_new:
             return taken
-        episode.must_run()
-        stored, event = self._advance(episode, index, value)
-        taken = StepTaken.of(episode)
         await self.write(episode, stored)
         episode.used = episode.agent.used = time.monotonic()
         self._metrics.steps.inc()
+        self._filing.count(1)
         if event is not None:
             self._broadcast.publish(event)
         return taken
 
-    def _advance(
-        self, episode: HostedEpisode, index: int, value: Any
-    ) -> tuple[list[Write], Event | None]:
-        """The next step of an episode: what to write, and the event if it was the last."""
-        stored = [episode.take(index, value)]
-        if episode.length < episode.agent.horizon:
-            return stored, None
-        event, more = self._end(episode, final=None, ended=False)
-        return stored + more, event
-
     async def step_many(
         self, entries: Sequence[AnEntry]
     ) -> list[tuple[AnEntry, StepTaken | PlauditError]]:
-        """Take steps of many episodes with one write; each gives its own result or error."""
+        """Take steps of many episodes with one write; each gives its own result or error.
+
+        What has to wait, for a write under way or for an earlier entry of the same episode, is
+        taken in another round.
+        """
         results: list[Any] = [None] * len(entries)
+        left = list(range(len(entries)))
+        while left:
+            await self._load(entries, left, results)
+            left = await self._round(entries, [i for i in left if results[i] is None], results)
+        return list(zip(entries, results, strict=True))
+
+    async def _load(
+        self, entries: Sequence[Entry], left: Sequence[int], results: list[Any]
+    ) -> None:
+        """Bring every episode to memory; one that cannot be found is its entry's error."""
+        for i in left:
+            if entries[i].episode not in self._loaded.episodes:
+                try:
+                    await self._loaded.episode(entries[i].episode)
+                except PlauditError as error:
+                    results[i] = error
+
+    async def _round(
+        self, entries: Sequence[Entry], left: Sequence[int], results: list[Any]
+    ) -> list[int]:
+        """Take every step that can be taken now; those that have to wait."""
         together: dict[str, int] = {}  # which episodes, and where their results go
         stored: list[Write] = []
         events: list[Event] = []
-        alone: list[int] = []
-        for i, entry in enumerate(entries):
-            episode = self._loaded.episodes.get(entry.episode)
+        waiting: list[int] = []
+        in_the_way: list[HostedEpisode] = []
+        for i in left:
+            entry, episode = entries[i], self._loaded.episodes.get(entries[i].episode)
             if episode is None or episode.is_writing or entry.episode in together:
-                alone.append(i)
+                waiting.append(i)
+                in_the_way += [] if episode is None else [episode]
                 continue
             try:
-                index, value = encode_state(episode.agent, entry.state, "state")
-                if episode.agent.deleted or episode.repeats(entry.step, value):
-                    alone.append(i)
-                    continue
-                episode.must_run()
+                taken, event = self._take(episode, entry.step, entry.state, stored)
             except PlauditError as error:
                 results[i] = error
                 continue
-            stored.append(episode.take(index, value))
-            last = episode.length == episode.agent.horizon
-            results[i] = StepTaken(episode, episode.length - 1, episode.action, last)
-            if last:
-                event, more = self._end(episode, final=None, ended=False)
-                stored += more
-                events.append(event)
-            together[entry.episode] = i
+            results[i] = taken
+            events += [] if event is None else [event]
+            if taken.is_new:
+                together[entry.episode] = i
         await self._write_together(together, stored, results)
         for event in events:
             self._broadcast.publish(event)
-        for i in alone:  # in their order: an episode may be there twice
-            results[i] = await self._step_or_error(entries[i])
-        return list(zip(entries, results, strict=True))
+        for episode in in_the_way:
+            await self._settled(episode)
+        return waiting
+
+    def _take(
+        self, episode: HostedEpisode, step: int | None, state: Any, stored: list[Write]
+    ) -> tuple[StepTaken, Event | None]:
+        """The next step of an episode, or the last one again; what to write joins ``stored``."""
+        agent = episode.agent
+        if agent.deleted:
+            raise NotFound("episode", episode.id)
+        index, value = encode_state(agent, state, "state")
+        if episode.repeats(step, value):
+            return StepTaken.of(episode, is_new=False), None
+        episode.must_run()
+        stored.append(episode.take(index, value))
+        taken = StepTaken.of(episode)
+        if not taken.last:
+            return taken, None
+        event, more = self._end(episode, final=None, ended=False)
+        stored += more
+        return taken, event
 
     async def _write_together(
         self, together: dict[str, int], stored: list[Write], results: list[Any]
@@ -237,18 +265,13 @@ class Play:
                 episode.pending, episode.used, episode.agent.used = written, now, now
             await asyncio.shield(written)
             self._metrics.steps.inc(len(episodes))
+            self._filing.count(len(episodes))
         except PlauditError as error:
             for i, episode in zip(together.values(), episodes, strict=True):
                 self._loaded.forget_episode(episode)
                 results[i] = error
             for agent in {episode.agent for episode in episodes}:
                 agent.undo(stored)
-
-    async def _step_or_error(self, entry: AnEntry) -> StepTaken | PlauditError:
-        try:
-            return await self.step(entry.episode, entry.step, entry.state)
-        except PlauditError as error:
-            return error
 
     async def finish(self, episode_id: str, state: Any, terminated: bool | None) -> HostedEpisode:
         """End an episode before the horizon, or say what its last step led to."""
@@ -379,9 +402,16 @@ class Play:
         return episode
 
     async def _settled(self, episode: HostedEpisode) -> None:
-        """Until the write under way is on disk; its failure is the failure of who repeats it."""
-        if episode.pending is not None:
-            await asyncio.shield(episode.pending)
+        """Until the write under way is on disk, or has failed: then memory is ahead of the disk.
+
+        It is not the failure of who waits here; the episode is to be loaded as it is on disk.
+        """
+        written = episode.pending
+        if written is not None:
+            if not written.done():
+                await asyncio.wait([written])
+            if written.cancelled() or written.exception() is not None:
+                self._loaded.forget_episode(episode)
 
     async def write(self, episode: HostedEpisode, stored: list[Write]) -> None:
         """Store a change; if that fails the episode is what it is on disk."""
@@ -406,10 +436,6 @@ def encode_state(agent: HostedAgent, state: Any, field: str) -> tuple[int, Any]:
 def decode_state(agent: HostedAgent, index: int, observation: list[float] | None) -> Any:
     """A state as the client wrote it."""
     return agent.specification.states.decode(index) if observation is None else observation
-
-
-def _is_repeat(episode: HostedEpisode, step: int | None) -> bool:
-    return step is not None and step == episode.length - 1
 
 
 def _final_columns(final: tuple[int, Any] | None) -> dict[str, Any]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, Row, select
 
-from app.storage.tables import agents, episodes, events, knowledge, plans, steps
+from app.storage.journal import all_steps
+from app.storage.tables import agents, episodes, events, knowledge, plans
 
 LESSONS = ("finished", "reported", "abandoned", "labelled", "withdrawn")  # kinds of events
 _PENDING = 32  # running episodes whose plans a new plan heeds; more change little
@@ -84,11 +85,7 @@ def _read_some(connection: Connection, agent: int, numbers: list[int]) -> dict[i
             episodes.c.plan,
         ).where(episodes.c.agent == agent, episodes.c.number.in_(numbers))
     ).all()
-    rows = connection.execute(
-        select(steps.c.episode, steps.c.state, steps.c.action, steps.c.observation)
-        .where(steps.c.agent == agent, steps.c.episode.in_(numbers))
-        .order_by(steps.c.episode, steps.c.step)
-    ).all()
+    rows = connection.execute(all_steps(agent, numbers).order_by("episode", "step")).all()
     found: dict[int, Played] = {}
     parts: dict[int, list[Record]] = {end.number: [] for end in ends}
     for row in rows:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, or_, select
 
+from app.storage.journal import all_steps
 from app.storage.tables import (
     agents,
     answers,
@@ -18,7 +19,6 @@ from app.storage.tables import (
     plans,
     recordings,
     secrets,
-    steps,
     versions,
 )
 
@@ -115,8 +115,8 @@ def episode_row(connection: Connection, agent: int, number: int) -> Record | Non
 
 def step_rows(connection: Connection, agent: int, number: int) -> Sequence[Record]:
     """The steps of an episode, in order."""
-    query = select(steps).where(steps.c.agent == agent, steps.c.episode == number)
-    return connection.execute(query.order_by(steps.c.step)).all()
+    query = all_steps(agent, [number])
+    return connection.execute(query.order_by("step")).all()
 
 
 def label_rows(connection: Connection, agent: int, number: int) -> Sequence[Record]:
@@ -215,8 +215,7 @@ def episodes_from(
     chosen = connection.execute(query.order_by(episodes.c.number).limit(limit)).all()
     numbers = [row.number for row in chosen]
     parts: dict[int, list[Record]] = {number: [] for number in numbers}
-    rows = select(steps).where(steps.c.agent == agent, steps.c.episode.in_(numbers))
-    for step in connection.execute(rows.order_by(steps.c.episode, steps.c.step)):
+    for step in connection.execute(all_steps(agent, numbers).order_by("episode", "step")):
         parts[step.episode].append(step)
     return ((row, parts[row.number]) for row in chosen)
 

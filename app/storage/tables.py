@@ -113,6 +113,18 @@ steps = Table(
     sqlite_with_rowid=False,
 )
 
+journal = Table(  # steps that are not filed yet, in the order they were taken
+    "journal",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("agent", BigInteger, nullable=False),
+    Column("episode", Integer, nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("state", Integer, nullable=False),
+    Column("action", Integer, nullable=False),
+    Column("observation", JSON(none_as_null=True)),
+)
+
 labels = Table(
     "labels",
     metadata,

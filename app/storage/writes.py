@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from app.storage.tables import (
@@ -16,6 +16,7 @@ from app.storage.tables import (
     answers,
     episodes,
     events,
+    journal,
     keys,
     knowledge,
     labels,
@@ -28,7 +29,8 @@ from app.storage.tables import (
 
 ADD_AGENT = insert(agents)
 ADD_EPISODE = insert(episodes)
-ADD_STEP = upsert(steps).on_conflict_do_nothing()
+ADD_STEP = insert(journal)
+ADD_FILED_STEP = upsert(steps).on_conflict_do_nothing()
 ADD_LABEL = insert(labels)
 ADD_EVENT = insert(events)
 ADD_KEY = insert(keys)
@@ -41,9 +43,16 @@ ADD_VERSION = upsert(versions).on_conflict_do_nothing()
 def step_row(
     agent: int, episode: int, step: int, index: int, action: int, state: object
 ) -> tuple[object, ...]:
-    """A step, as `ADD_STEP` takes it: its state's index, and the numbers where it is a list."""
+    """A step, as `ADD_FILED_STEP` takes it: its state's index, the numbers where it is a list."""
     observation = json.dumps(state) if isinstance(state, list) else None
     return agent, episode, step, index, action, observation
+
+
+def journal_row(
+    agent: int, episode: int, step: int, index: int, action: int, state: object
+) -> tuple[object, ...]:
+    """A step, as `ADD_STEP` takes it."""
+    return None, *step_row(agent, episode, step, index, action, state)
 
 
 _this_agent = agents.c.id == bindparam("the_agent")
@@ -179,10 +188,24 @@ REVOKE_KEY = (
 FORGET_ANSWERS = delete(answers).where(answers.c.at < bindparam("before"))
 
 # Agents that were deleted leave in pieces, so that nobody waits for a million rows.
+_first_filed = select(func.min(journal.c.id)).scalar_subquery() + bindparam("most")
+_columns = [column.name for column in steps.c]
+FILE_STEPS = (  # each by its place in its episode; neighbours share a page, and so one write
+    upsert(steps)
+    .from_select(
+        _columns,
+        select(*(journal.c[name] for name in _columns))
+        .where(journal.c.id < _first_filed)
+        .order_by(journal.c.agent, journal.c.episode, journal.c.step),
+    )
+    .on_conflict_do_nothing()
+)
+DROP_FILED = delete(journal).where(journal.c.id < _first_filed)
+
 PURGE_STEPS = delete(steps).where(
     steps.c.agent == bindparam("the_agent"), steps.c.episode < bindparam("before_episode")
 )
-_own = (steps, episodes, labels, events, plans, versions, knowledge, recordings)
+_own = (steps, journal, episodes, labels, events, plans, versions, knowledge, recordings)
 PURGE = (
     *(delete(table).where(table.c.agent == bindparam("the_agent")) for table in _own),
     delete(agents).where(_this_agent),
