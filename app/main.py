@@ -27,8 +27,7 @@ from app.api.gate import Gate
 from app.hosting.host import open_host
 from app.metrics import Metrics
 from app.settings import Settings
-from app.web import agents as agents_page
-from app.web import assets, session
+from app.web import assets, dashboard, session
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +60,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
     for part in (agents, episodes, labels, recordings, fleets, insights, keys, operations, manual):
         app.include_router(part.router)
-    for page in (session, assets, agents_page):
+    for page in (session, assets, dashboard):
         app.include_router(page.router)
     problems.install(app)
     app.add_middleware(

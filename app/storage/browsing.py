@@ -47,9 +47,13 @@ def sparks(connection: Connection, chosen: Sequence[int]) -> dict[int, list[tupl
     return dict(found)
 
 
-def newest_episodes(connection: Connection, agent: int, limit: int) -> Sequence[Record]:
-    """The newest episodes of an agent."""
+def newest_episodes(
+    connection: Connection, agent: int, before: int | None, limit: int
+) -> Sequence[Record]:
+    """The newest episodes of an agent; with ``before`` of those with a lower number."""
     query = select(episodes).where(episodes.c.agent == agent)
+    if before is not None:
+        query = query.where(episodes.c.number < before)
     return connection.execute(query.order_by(episodes.c.number.desc()).limit(limit)).all()
 
 
