@@ -30,7 +30,7 @@ from benchmarks.servers import Server, bare_server, plaudit_server
 
 EPISODES = 256
 STATES, ACTIONS, HORIZON = 16, 4, 4000
-MANY = 64
+MANY, FLEETS = 64, 8  # steps in one call, and connections that make such calls
 AGENT = {
     "name": "load",
     "states": {"kind": "discrete", "n": STATES},
@@ -104,7 +104,8 @@ def _throughput(
         for name, server in (("full", full), ("normal", normal)):
             ids = _episodes(server)
             plays[name].append(put_load(server.url, _singles(ids), 64, seconds))
-        plays["many"].append(put_load(full.url, _batches(_episodes(full)), 8, seconds))
+        fleet = _batches(_episodes(full, FLEETS * MANY))
+        plays["many"].append(put_load(full.url, fleet, FLEETS, seconds))
     for name, loads in plays.items():
         failed = sum(load.errors for load in loads)
         if failed:
@@ -272,11 +273,11 @@ def _fill(database: Path, filled: int, rows: int) -> None:
             )
 
 
-def _episodes(server: Server) -> list[str]:
+def _episodes(server: Server, count: int = EPISODES) -> list[str]:
     """New running episodes on a planned policy."""
     agent = server.post("/v1/agents", AGENT)["id"]
     path = f"/v1/agents/{agent}/episodes"
-    return [server.post(path, {"wait": i == 0})["id"] for i in range(EPISODES)]
+    return [server.post(path, {"wait": i == 0})["id"] for i in range(count)]
 
 
 def _singles(episodes: Sequence[str]) -> list[tuple[str, str]]:

@@ -13,9 +13,10 @@ from app.api.hot import HotRoute
 from app.api.parameters import EpisodeId
 from app.api.problems import declared, problem_of, request_id_of
 from app.errors import PlauditError
+from app.hosting.explaining import explain
 from app.hosting.host import Host
 from app.hosting.keys import Caller
-from app.hosting.play import StepTaken
+from app.hosting.stepping import StepTaken
 
 router = APIRouter(prefix="/v1", route_class=HotRoute, generate_unique_id_function=operation_name)
 
@@ -35,11 +36,11 @@ async def take_step(
     With `step`, a retry of the last step with the same state gets the same answer.
     """
     host: Host = request.app.state.host
-    taken = await host.play.step(episode, body.step, body.state)
+    taken = await host.stepping.step(episode, body.step, body.state)
     action = taken.episode.agent.specification.actions.decode(taken.action)
     if not body.explain:
         return schemas.ExplainedStepAnswer(step=taken.step, action=action, last=taken.last)
-    why = await host.play.explain(taken.episode)
+    why = await explain(host.database, host.loaded, taken.episode)
     shown = None if why is None else schemas.ExplanationView(**vars(why))
     return schemas.ExplainedStepAnswer(
         step=taken.step, action=action, last=taken.last, explanation=shown
@@ -58,7 +59,7 @@ async def step_many(
 ) -> dict[str, list[dict[str, Any]]]:
     """Each entry answers with its own result or its own problem."""
     host: Host = request.app.state.host
-    outcomes = await host.play.step_many(body.steps)
+    outcomes = await host.stepping.step_many(body.steps)
     own = request_id_of(request)
     return {"results": [_entry(one, outcome, own) for one, outcome in outcomes]}
 

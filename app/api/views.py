@@ -13,7 +13,6 @@ from app.api import schemas
 from app.hosting.agent import HostedAgent
 from app.hosting.ids import agent_id, episode_id
 from app.hosting.keys import Key
-from app.hosting.play import decode_state
 from app.hosting.specification import Specification, read_specification
 from app.learning.trajectory import UNREPORTED, Trajectory
 
@@ -105,13 +104,13 @@ def episode_view(
         )
         own, rest = insight.shares(trajectory)
         shares, predicted = own.tolist(), insight.predict(trajectory)
-    final = None if row.final is None else decode_state(agent, row.final, row.final_observation)
+    final = None if row.final is None else agent.decode_state(row.final, row.final_observation)
     return schemas.EpisodeView(
         **episode_fields(row, agent.horizon, len(steps)),
         steps=[
             schemas.StepView(
                 step=step.step,
-                state=decode_state(agent, step.state, step.observation),
+                state=agent.decode_state(step.state, step.observation),
                 action=agent.specification.actions.decode(step.action),
                 share=share,
             )

@@ -11,6 +11,7 @@ from app.agents import AGENT_KINDS
 from app.agents.insight import Insight
 from app.hosting.ids import agent_id, episode_id
 from app.hosting.learner import EXPLOIT
+from app.hosting.spaces import Box
 from app.hosting.specification import Specification
 from app.learning.planning.problem import Policy
 from app.learning.planning.uniform_policy import UniformPolicy
@@ -88,6 +89,16 @@ class HostedAgent:
     def behind(self) -> bool:
         """Whether there is something that it has not learned from."""
         return self.learned < self.last_lesson
+
+    def encode_state(self, state: object, field: str) -> tuple[int, Any]:
+        """The index of a state, and the state as it is kept."""
+        space = self.specification.states
+        index = space.encode(state, field)
+        return index, space.observation(state, field) if isinstance(space, Box) else index
+
+    def decode_state(self, index: int, observation: list[float] | None) -> Any:
+        """A state as the client wrote it."""
+        return self.specification.states.decode(index) if observation is None else observation
 
     def plan_for(self, episode: int, mode: str) -> HostedPlan:
         """The plan of an episode that starts now."""

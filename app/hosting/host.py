@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from app.errors import PlauditError
 from app.hosting.answers import Answers
 from app.hosting.broadcast import Broadcast
+from app.hosting.changes import Changes
 from app.hosting.database import Database
 from app.hosting.desk import Desk
 from app.hosting.filing import Filing
@@ -24,6 +25,7 @@ from app.hosting.recordings import Recordings
 from app.hosting.roster import Roster
 from app.hosting.sessions import Sessions
 from app.hosting.specification import Limits
+from app.hosting.stepping import Stepping
 from app.metrics import Metrics
 from app.settings import Settings
 
@@ -57,11 +59,14 @@ class Host:
             settings.most_plans,
         )
         self.filing = Filing(self.database)
+        self.changes = Changes(self.database, self.loaded)
+        self.stepping = Stepping(
+            self.loaded, self.changes, self.filing, self.broadcast, self.metrics
+        )
         self.play = Play(
-            self.database,
             self.loaded,
+            self.changes,
             self.learning,
-            self.filing,
             self.broadcast,
             self.metrics,
             settings.wait_seconds,
@@ -71,6 +76,7 @@ class Host:
             self.loaded,
             self.learning,
             self.processes,
+            self.changes,
             self.play,
             self.broadcast,
             self.metrics,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from app.errors import Conflict, NotFound, PlauditError
 from app.hosting.agent import HostedAgent
 from app.hosting.broadcast import Broadcast
+from app.hosting.changes import Changes
 from app.hosting.database import Database, now_milliseconds
 from app.hosting.episode import HostedEpisode
 from app.hosting.ids import episode_id
@@ -46,6 +47,7 @@ class Judgement:
         loaded: Loaded,
         learning: Learning,
         processes: LearningProcesses,
+        changes: Changes,
         play: Play,
         broadcast: Broadcast,
         metrics: Metrics,
@@ -54,6 +56,7 @@ class Judgement:
         self._loaded = loaded
         self._learning = learning
         self._processes = processes
+        self._changes = changes
         self._play = play
         self._broadcast = broadcast
         self._metrics = metrics
@@ -94,7 +97,7 @@ class Judgement:
 
     async def _judged(self, episode: str) -> HostedEpisode:
         """An episode that can be judged, with no write under way."""
-        hosted = await self._play.quiet(episode)
+        hosted = await self._changes.quiet(episode)
         if hosted.status == "running":
             raise Conflict("episode_running", "the episode is still running; finish it first")
         if hosted.status == "abandoned":
@@ -133,7 +136,7 @@ class Judgement:
             "at": now,
         }
         label_writes = [Write(writes.LABEL_EPISODE, row), Write(writes.ADD_LABEL, history)]
-        await self._play.write(hosted, [*label_writes, *stored])
+        await self._changes.store(hosted, [*label_writes, *stored])
         self._broadcast.publish(event)
         self._learning.request(agent)
         return hosted

@@ -14,7 +14,6 @@ from app.hosting.broadcast import Broadcast
 from app.hosting.database import Database, now_milliseconds
 from app.hosting.ids import episode_id
 from app.hosting.learning import Learning
-from app.hosting.play import decode_state, encode_state
 from app.storage import reading, writes
 from app.storage.writer import Write
 
@@ -104,7 +103,7 @@ def _encode(agent: HostedAgent, logged: LoggedEpisode, field_: str) -> _Encoded:
     if len(logged.states) not in (length, length + 1):
         raise InvalidValue(f"{field_}.states", "as many as actions, or one more")
     states = [
-        encode_state(agent, state, f"{field_}.states.{i}") for i, state in enumerate(logged.states)
+        agent.encode_state(state, f"{field_}.states.{i}") for i, state in enumerate(logged.states)
     ]
     space = agent.specification.actions
     actions = [space.encode(a, f"{field_}.actions.{i}") for i, a in enumerate(logged.actions)]
@@ -225,9 +224,9 @@ def _read_page(connection: Any, agent: HostedAgent, first: int) -> list[dict[str
 
 def _line(agent: HostedAgent, row: Any, steps: Sequence[Any]) -> dict[str, Any]:
     """One episode as one line; what import takes back."""
-    states = [decode_state(agent, step.state, step.observation) for step in steps]
+    states = [agent.decode_state(step.state, step.observation) for step in steps]
     if row.final is not None:
-        states.append(decode_state(agent, row.final, row.final_observation))
+        states.append(agent.decode_state(row.final, row.final_observation))
     actions = agent.specification.actions
     return {
         "episode": episode_id(agent.number, row.number),

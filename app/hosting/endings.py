@@ -1,0 +1,101 @@
+"""How an episode ends: at the horizon, before it, or given up. What to write, and the event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.errors import Conflict
+from app.hosting.agent import Event
+from app.hosting.database import now_milliseconds
+from app.hosting.episode import HostedEpisode
+from app.storage import writes
+from app.storage.writer import Write
+
+State = tuple[int, Any]  # its index, and as it is kept
+
+
+def end(episode: HostedEpisode, final: State | None, ended: bool) -> tuple[Event, list[Write]]:
+    """An episode is over: what to write, and the event."""
+    agent, now = episode.agent, now_milliseconds()
+    status = "awaiting_label" if episode.label_required else "completed"
+    known = final is not None or ended
+    event, stored = agent.record(
+        "finished", episode.number, int(known), now, running=-1, **{status: 1}
+    )
+    timeout = agent.specification.timeout_seconds
+    due = None
+    if timeout is not None and episode.label_required:
+        due = now + int(1000 * timeout)
+    episode.status, episode.final_known = status, known
+    episode.plan = None
+    return event, [_over(episode, final, ended, due, now), *stored]
+
+
+def report(episode: HostedEpisode, final: State | None, ended: bool) -> tuple[Event, list[Write]]:
+    """What the last step before the horizon led to."""
+    if final is None or episode.status == "abandoned":
+        raise Conflict("episode_over", f"the episode is over: it is {episode.status}")
+    if episode.final_known or episode.length < episode.agent.horizon:
+        raise Conflict("already_finished", "where the episode ended is known already")
+    episode.final_known = True
+    agent = episode.agent
+    event, stored = agent.record("reported", episode.number, None, now_milliseconds())
+    row = {
+        "the_agent": agent.number,
+        "the_episode": episode.number,
+        "new_ended": ended,
+        **_final_columns(final),
+    }
+    return event, [Write(writes.REPORT_EPISODE, row), *stored]
+
+
+def give_up(episode: HostedEpisode) -> tuple[Event, list[Write]]:
+    """An episode was given up: no label will come."""
+    agent, now, before = episode.agent, now_milliseconds(), episode.status
+    if before not in ("running", "awaiting_label"):
+        raise Conflict("episode_over", f"the episode is over: it is {before}")
+    # What a finished episode showed was learned when it finished.
+    kind = "abandoned" if before == "running" else "given_up"
+    event, stored = agent.record(kind, episode.number, None, now, **{before: -1, "abandoned": 1})
+    episode.status, episode.plan = "abandoned", None
+    if before == "running":
+        return event, [_over(episode, None, False, None, now), *stored]
+    row = {
+        "the_agent": agent.number,
+        "the_episode": episode.number,
+        "new_status": "abandoned",
+        "new_label": None,
+        "new_label_due": None,
+        "new_labelled_at": None,
+    }
+    return event, [Write(writes.LABEL_EPISODE, row), *stored]
+
+
+def _over(
+    episode: HostedEpisode,
+    final: State | None,
+    ended: bool,
+    due: int | None,
+    now: int,
+) -> Write:
+    return Write(
+        writes.FINISH_EPISODE,
+        {
+            "the_agent": episode.agent.number,
+            "the_episode": episode.number,
+            "new_status": episode.status,
+            "new_length": episode.length,
+            "new_ended": ended,
+            "new_label_due": due,
+            "now": now,
+            **_final_columns(final),
+        },
+    )
+
+
+def _final_columns(final: State | None) -> dict[str, Any]:
+    index, value = final if final is not None else (None, None)
+    return {
+        "new_final": index,
+        "new_final_observation": value if isinstance(value, list) else None,
+    }
