@@ -39,6 +39,9 @@ bench: install
 	$(BIN)/python -m benchmarks.planner
 	$(BIN)/python -m benchmarks.logistic
 	$(BIN)/python -m benchmarks.learning
+	$(BIN)/python -m benchmarks.explore
+	$(BIN)/python -m benchmarks.serving
+	PLAUDIT_SCHEMATHESIS_EXAMPLES=200 $(BIN)/python -m pytest -q tests/service/test_schemathesis.py
 
 lock:
 	$(PYTHON) -m venv $(VENV)
