@@ -8,8 +8,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select, tuple_
 
+from app.storage.journal import all_steps
 from app.storage.reading import Record
-from app.storage.tables import agents, episodes, knowledge, labels, steps
+from app.storage.tables import agents, episodes, knowledge, labels
 
 SPARK_POINTS = 16
 
@@ -77,17 +78,12 @@ def judged(connection: Connection, pairs: Sequence[tuple[int, int]]) -> Sequence
 
 
 def steps_of(
-    connection: Connection, pairs: Sequence[tuple[int, int]]
-) -> dict[tuple[int, int], tuple[list[int], list[int]]]:
-    """(states, actions) of some episodes by (agent, number)."""
-    query = (
-        select(steps.c.agent, steps.c.episode, steps.c.state, steps.c.action)
-        .where(tuple_(steps.c.agent, steps.c.episode).in_(pairs))
-        .order_by(steps.c.agent, steps.c.episode, steps.c.step)
-    )
-    found: dict[tuple[int, int], tuple[list[int], list[int]]] = {pair: ([], []) for pair in pairs}
-    for row in connection.execute(query):
-        states, actions = found[row.agent, row.episode]
+    connection: Connection, agent: int, numbers: Sequence[int]
+) -> dict[int, tuple[list[int], list[int]]]:
+    """(states, actions) of some episodes of an agent."""
+    found: dict[int, tuple[list[int], list[int]]] = {number: ([], []) for number in numbers}
+    for row in connection.execute(all_steps(agent, numbers).order_by("episode", "step")):
+        states, actions = found[row.episode]
         states.append(row.state)
         actions.append(row.action)
     return found

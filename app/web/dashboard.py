@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from app.web import agent, agents
+from app.web import agent, agents, episode, labellers
 
 router = APIRouter()
-for page in (agents, agent):
+for page in (agents, agent, episode, labellers):
     router.include_router(page.router)

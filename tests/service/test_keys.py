@@ -63,6 +63,9 @@ MAY = {
 # Every page, and who may see it; they know people by the cookie of a session.
 PAGES = {
     "GET /": READ_EPISODES,
+    "GET /agents/{agent}": READ,
+    "GET /episodes/{episode}": READ_EPISODES,
+    "GET /labellers": READ,
 }
 SIGNING_IN = {"GET /signin", "POST /signin", "POST /signout"}
 
