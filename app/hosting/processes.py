@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 NICENESS = 10
 START_SECONDS = 300.0  # a cold cache compiles for a minute or two
 _READY = "ready"
+_MOST_HOMES = 10_000  # agents whose last process is remembered
 
 Job = LearningJob | RankingJob
 
@@ -43,9 +44,9 @@ class LearningProcesses:
         context.set_forkserver_preload(["app.hosting.processes"])
         self._seconds = seconds
         self._slots = [_Slot(context, database_url, budget) for _ in range(count)]
-        self._free: asyncio.Queue[_Slot] = asyncio.Queue()
-        for slot in self._slots:
-            self._free.put_nowait(slot)
+        self._free = list(self._slots)
+        self._turns = asyncio.Semaphore(count)
+        self._homes: dict[int, _Slot] = {}  # where an agent was last, and is still warm
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="learning")
         self._closed = False
 
@@ -57,7 +58,7 @@ class LearningProcesses:
     @property
     def busy(self) -> int:
         """How many processes are at work."""
-        return len(self._slots) - self._free.qsize()
+        return len(self._slots) - len(self._free)
 
     @property
     def pids(self) -> list[int]:
@@ -81,14 +82,24 @@ class LearningProcesses:
         )
 
     async def run(self, job: Job, started: Callable[[], None] = lambda: None) -> Any:
-        """Do a job in the first process that is free."""
-        slot = await self._free.get()
-        try:
-            started()
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._threads, slot.run, job, self._seconds)
-        finally:
-            self._free.put_nowait(slot)
+        """Do a job in a process that is free: the agent's last one if it can be had."""
+        async with self._turns:
+            slot = self._take(job.agent)
+            try:
+                started()
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._threads, slot.run, job, self._seconds)
+            finally:
+                self._free.append(slot)
+
+    def _take(self, agent: int) -> _Slot:
+        home = self._homes.get(agent)
+        slot = home if home is not None and home in self._free else self._free[0]
+        self._free.remove(slot)
+        if len(self._homes) > _MOST_HOMES:
+            self._homes.clear()
+        self._homes[agent] = slot
+        return slot
 
     async def close(self) -> None:
         """End every process; a job under way is done again after the next start."""
