@@ -27,7 +27,7 @@ from app.api.gate import Gate
 from app.hosting.host import open_host
 from app.metrics import Metrics
 from app.settings import Settings
-from app.web import assets, dashboard, session
+from app.web import assets, dashboard, desk, session
 
 log = logging.getLogger(__name__)
 
@@ -60,8 +60,9 @@ def create_app(settings: Settings) -> FastAPI:
     app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
     for part in (agents, episodes, labels, recordings, fleets, insights, keys, operations, manual):
         app.include_router(part.router)
-    for page in (session, assets, dashboard):
+    for page in (session, assets, desk, dashboard):
         app.include_router(page.router)
+    app.include_router(desk.pages)
     problems.install(app)
     app.add_middleware(
         Gate,

@@ -14,7 +14,7 @@ from app.hosting.agent import HostedAgent, HostedPlan
 from app.hosting.database import Database
 from app.hosting.episode import HostedEpisode
 from app.hosting.ids import episode_id
-from app.hosting.judgement import Judgement, Verdict
+from app.hosting.judgement import MOST_RANKED, Judgement, Verdict
 from app.hosting.learner import EXPLOIT
 from app.hosting.learning import Learning
 from app.hosting.leases import Leases
@@ -23,6 +23,7 @@ from app.learning.trajectory import UNREPORTED, Trajectory
 from app.storage import reading
 
 _MOST_AGENTS = 200  # whose waiting episodes are compared with one another
+_PATIENCE_SECONDS = 1.0  # to wait for an order; then one by age has to do
 _STALE_SECONDS = 1.0  # an order as old as this is worked out anew, behind the back of whoever asks
 _MOST_REMEMBERED = 2000  # verdicts, and people who skipped something
 _MOST_COMPARED = 4000  # decisions of a policy
@@ -154,7 +155,7 @@ class Desk:
         """What waits, the most informative first; as it was a moment ago unless it must be fresh.
 
         To rank takes its turn among learning jobs, and who has just given a verdict should not
-        wait for what it teaches.
+        wait for what it teaches; nor should who comes to a server that has just started.
         """
         known = self._orders.get(agent)
         if known is None or fresh or time.monotonic() - known[0] > _STALE_SECONDS:
@@ -163,18 +164,31 @@ class Desk:
                 ranking = asyncio.create_task(self._rank(agent))
                 self._ranking[agent] = ranking
                 ranking.add_done_callback(lambda _: self._ranking.pop(agent, None))
-            if known is None or fresh:
-                await asyncio.shield(ranking)
-            else:
                 ranking.add_done_callback(_look)
+            if known is None or fresh:
+                done, _ = await asyncio.wait([ranking], timeout=_PATIENCE_SECONDS)
+                if not done or ranking.exception() is not None:
+                    return await self._by_age(agent)
         known = self._orders.get(agent)
         return [] if known is None else known[1]
 
+    async def _by_age(self, agent: int | None) -> list[str]:
+        """What waits at each agent, the oldest first: for while learning keeps ranking waiting."""
+        return [
+            episode_id(owner, number)
+            for owner in await self._agents(agent)
+            for number in reversed(
+                await self._database.read(reading.waiting_numbers, owner, MOST_RANKED)
+            )
+        ]
+
+    async def _agents(self, agent: int | None) -> list[int]:
+        if agent is not None:
+            return [agent]
+        return await self._database.read(reading.agents_waiting, _MOST_AGENTS)
+
     async def _rank(self, agent: int | None) -> None:
-        agents = [agent] if agent is not None else None
-        if agents is None:
-            agents = await self._database.read(reading.agents_waiting, _MOST_AGENTS)
-        queue = await self._judgement.queue(agents)
+        queue = await self._judgement.queue(await self._agents(agent))
         order = [episode_id(owner, number) for _, owner, number in queue]
         if len(self._orders) > _MOST_AGENTS:
             self._orders.clear()

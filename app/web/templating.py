@@ -31,7 +31,7 @@ def root_of(request: Request) -> str:
     return root.rstrip("/")
 
 
-def render(request: Request, name: str, status: int = 200, **context: Any) -> HTMLResponse:
+def render(request: Request, template: str, /, status: int = 200, **context: Any) -> HTMLResponse:
     """A page.
 
     Templates have ``url("/path")``, ``asset("file.js")``, ``caller``, ``may`` and
@@ -41,7 +41,7 @@ def render(request: Request, name: str, status: int = 200, **context: Any) -> HT
     session: Session | None = getattr(request.state, "session", None)
     caller = None if session is None else session.caller
     root = root_of(request)
-    text = _ENVIRONMENT.get_template(name).render(
+    text = _ENVIRONMENT.get_template(template).render(
         url=lambda path: f"{root}{path}",
         asset=lambda file: f"{root}/static/{assets().version}/{file}",
         root=root,

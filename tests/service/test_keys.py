@@ -57,6 +57,14 @@ MAY = {
     "POST /v1/keys": ADMINISTER,
     "GET /v1/keys": ADMINISTER,
     "DELETE /v1/keys/{key}": ADMINISTER,
+    "POST /label/next": JUDGE,
+    "POST /label/over": JUDGE,
+    "POST /label/skip": JUDGE,
+    "POST /label/verdict": JUDGE,
+    "POST /label/undo": JUDGE,
+    "POST /label/renew": JUDGE,
+    "POST /label/leave": JUDGE,
+    "GET /label/change": JUDGE,
     "GET /static/{version}/{name:path}": EVERYBODY,
 }
 
@@ -66,6 +74,7 @@ PAGES = {
     "GET /agents/{agent}": READ,
     "GET /episodes/{episode}": READ_EPISODES,
     "GET /labellers": READ,
+    "GET /label": JUDGE,
 }
 SIGNING_IN = {"GET /signin", "POST /signin", "POST /signout"}
 
