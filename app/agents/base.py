@@ -17,7 +17,7 @@ import numpy as np
 
 from app.agents.experience import Arrays, Experience
 from app.agents.insight import Insight
-from app.agents.spec import AgentSpec, AutoFeatures, Strict, parse
+from app.agents.spec import AgentSpec, AutoFeatures, Features, Strict, parse
 from app.errors import SnapshotError
 from app.learning.events import AnyFeatures
 from app.learning.features import Floats
@@ -43,6 +43,7 @@ class Agent(ABC, Generic[AnyOptions]):
 
     options_type: ClassVar[type[Options]]
     observes: ClassVar[bool] = False  # numbers as they are, instead of numbered states
+    default_features: ClassVar[Features | None] = None  # where a client chooses none
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         self.spec = spec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -10,7 +10,7 @@ from pydantic import Field
 from app.agents.base import Options
 from app.agents.belief import Belief, Learned, Prior
 from app.agents.model_based import ModelBased
-from app.agents.spec import AutoFeatures, OneHotFeatures
+from app.agents.spec import AutoFeatures, Features, OneHotFeatures
 from app.errors import InvalidValue
 from app.learning.confidence import beta, kappa, xi
 from app.learning.features import Floats
@@ -56,6 +56,8 @@ AnyOptions = TypeVar("AnyOptions", bound=OptimistOptions)
 
 class Optimist(ModelBased[AnyOptions]):
     """Believes one feature map, and adds to its estimate what the data leave possible."""
+
+    default_features: ClassVar[Features | None] = _DIRECT
 
     def _make_beliefs(self) -> list[Belief]:
         if isinstance(self.spec.features, AutoFeatures):

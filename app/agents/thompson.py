@@ -18,7 +18,7 @@ from pydantic import Field
 from app.agents.base import Mode, Options
 from app.agents.belief import Belief, Prior
 from app.agents.model_based import ModelBased, PlanningOptions
-from app.agents.spec import AgentSpec
+from app.agents.spec import AgentSpec, AutoFeatures, Features
 from app.learning.competition import INTERCEPT_VARIANCE, Candidate, candidates, checkpoint, weigh
 from app.learning.features import Floats
 from app.learning.planning.fast import plan_fast
@@ -58,6 +58,7 @@ class Thompson(ModelBased[ThompsonOptions]):
     """Samples what labels may mean and plans for it."""
 
     options_type: ClassVar[type[Options]] = ThompsonOptions
+    default_features: ClassVar[Features | None] = AutoFeatures()
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         self._choices: tuple[Candidate, ...] = ()

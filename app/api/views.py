@@ -32,6 +32,7 @@ def perhaps(milliseconds: int | None) -> datetime | None:
 def agent_view(row: Any, agent: HostedAgent | None) -> schemas.AgentView:
     """An agent; ``agent`` where it is in memory, and so may be learning."""
     specification = agent.specification if agent else read_specification(row.specification)
+    specification = specification.whole()
     plan = agent.newest_plan() if agent else None
     shown = None
     if plan is not None:

@@ -137,6 +137,11 @@ class Specification(Strict):
         }
         return parse(AgentSpec, data)
 
+    def whole(self) -> Specification:
+        """The same with the features that the agent kind takes where none were chosen."""
+        default = AGENT_KINDS[self.options.kind].default_features
+        return self.model_copy(update={"features": self.features or default})
+
     @property
     def options(self) -> Options:
         """The options of the agent kind."""
