@@ -71,32 +71,31 @@ class Desk:
         """How many episodes wait for a label, at one agent or at all."""
         return await self._database.read(reading.count_waiting, agent)
 
-    def skips(self, holder: str) -> int:
-        """How many episodes a holder has skipped."""
-        return len(self._skipped.get(holder, ()))
+    def skips(self, skipper: str) -> int:
+        """How many episodes somebody has skipped."""
+        return len(self._skipped.get(skipper, ()))
 
-    async def next(self, holder: str, agent: int | None) -> HostedEpisode | None:
+    async def next(self, holder: str, skipper: str, agent: int | None) -> HostedEpisode | None:
         """The episode to judge next, leased to the holder; None when there is none for them."""
         for fresh in (False, True):
             for id_ in await self._order(agent, fresh):
-                if id_ in self._skipped.get(holder, ()) or not self.leases.is_free(id_, holder):
+                if id_ in self._skipped.get(skipper, ()) or not self.leases.is_free(id_, holder):
                     continue
                 episode = await self._waiting(id_)
                 if episode is not None and self.leases.take(id_, holder):
                     return episode
         return None
 
-    def skip(self, holder: str, episode: str) -> None:
+    def skip(self, skipper: str, episode: str) -> None:
         """Leave an episode to others."""
-        self.leases.release(episode, holder)
-        self._skipped.setdefault(holder, set()).add(episode)
-        self._skipped.move_to_end(holder)
+        self._skipped.setdefault(skipper, set()).add(episode)
+        self._skipped.move_to_end(skipper)
         if len(self._skipped) > _MOST_REMEMBERED:
             self._skipped.popitem(last=False)
 
-    def start_over(self, holder: str) -> None:
-        """Forget what a holder skipped."""
-        self._skipped.pop(holder, None)
+    def start_over(self, skipper: str) -> None:
+        """Forget what somebody skipped."""
+        self._skipped.pop(skipper, None)
 
     async def judge(self, holder: str, episode: str, verdict: Verdict) -> HostedEpisode:
         """Take the verdict of whoever has an episode before them."""

@@ -1,7 +1,7 @@
 """The labelling desk: one page, and the few requests that its script makes.
 
-A desk is told apart from others by its key and by a name that its tab made up, so that two people
-who share a key, or have none, still never get the same episode.
+A desk is told apart from others by its key and by names that its tab and its visit to the page made
+up, so that two people who share a key, or have none, still never get the same episode.
 """
 
 from __future__ import annotations
@@ -35,10 +35,14 @@ Judge = Annotated[Caller, guard(JUDGE)]
 Text = Annotated[StrictStr, Field(min_length=1, max_length=200)]
 
 
+MadeUp = Annotated[StrictStr, Field(pattern=r"^[0-9a-zA-Z]{8,40}$")]
+
+
 class AtDesk(Strict):
     """Who asks, and of which agent's episodes."""
 
-    tab: Annotated[StrictStr, Field(pattern=r"^[0-9a-zA-Z]{8,40}$")]
+    tab: MadeUp  # stays when the page is loaded again: so does what was skipped
+    visit: MadeUp  # does not: what a visit that ends gives back is not the next one's
     agent: Text | None = None
 
 
@@ -90,14 +94,15 @@ async def next_episode(body: AtDesk, host: TheHost, caller: Judge) -> dict[str, 
 @router.post("/over")
 async def start_over(body: AtDesk, host: TheHost, caller: Judge) -> dict[str, Any]:
     """The same, with what was skipped."""
-    host.desk.start_over(_holder(caller, body))
+    host.desk.start_over(_skipper(caller, body))
     return await _show(host, caller, body)
 
 
 @router.post("/skip")
 async def skip(body: OfEpisode, host: TheHost, caller: Judge) -> dict[str, Any]:
     """Leave an episode to others; the next."""
-    host.desk.skip(_holder(caller, body), body.episode)
+    host.desk.leases.release(body.episode, _holder(caller, body))
+    host.desk.skip(_skipper(caller, body), body.episode)
     return await _show(host, caller, body)
 
 
@@ -117,7 +122,7 @@ async def undo(body: Undo, host: TheHost, caller: Judge) -> dict[str, Any]:
     episode = await host.desk.undo(holder, body.episode, labeller)
     if body.shown is not None and body.shown != body.episode:
         host.desk.leases.release(body.shown, holder)
-    return await _answer(host, holder, body, episode)
+    return await _answer(host, caller, body, episode)
 
 
 @router.post("/renew")
@@ -143,8 +148,12 @@ async def read_change(
     return await host.desk.change(episode, _LEARNING_SECONDS)
 
 
-def _holder(caller: Caller, body: AtDesk) -> str:
+def _skipper(caller: Caller, body: AtDesk) -> str:
     return f"{caller.key} {body.tab}"
+
+
+def _holder(caller: Caller, body: AtDesk) -> str:
+    return f"{caller.key} {body.tab} {body.visit}"
 
 
 def _agent(body: AtDesk) -> int | None:
@@ -157,17 +166,18 @@ def _labeller(caller: Caller, said: str | None) -> str | None:
 
 
 async def _show(host: Host, caller: Caller, body: AtDesk) -> dict[str, Any]:
-    holder = _holder(caller, body)
-    return await _answer(host, holder, body, await host.desk.next(holder, _agent(body)))
+    holder, skipper = _holder(caller, body), _skipper(caller, body)
+    episode = await host.desk.next(holder, skipper, _agent(body))
+    return await _answer(host, caller, body, episode)
 
 
 async def _answer(
-    host: Host, holder: str, body: AtDesk, episode: HostedEpisode | None
+    host: Host, caller: Caller, body: AtDesk, episode: HostedEpisode | None
 ) -> dict[str, Any]:
     return {
         "episode": None if episode is None else await _view(host, episode),
         "left": await host.desk.left(_agent(body)),
-        "skipped": host.desk.skips(holder),
+        "skipped": host.desk.skips(_skipper(caller, body)),
     }
 
 

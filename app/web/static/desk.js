@@ -22,19 +22,16 @@ let shown = null; // the episode before us
 let busy = false;
 const given = []; // our verdicts that can be undone, the last at the end
 
-/** What tells this tab from others; the same after a reload. */
-function tabName() {
-  let name = sessionStorage.getItem("plaudit-tab");
-  if (!name) {
-    const bytes = crypto.getRandomValues(new Uint8Array(12));
-    name = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-    sessionStorage.setItem("plaudit-tab", name);
-  }
-  return name;
+function madeUp() {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-const tab = tabName();
-const mine = (more = {}) => ({ tab, ...(desk.agent ? { agent: desk.agent } : {}), ...more });
+// What tells this tab from others, the same after a reload; and this visit, which is not.
+const tab = sessionStorage.getItem("plaudit-tab") ?? madeUp();
+sessionStorage.setItem("plaudit-tab", tab);
+const visit = madeUp();
+const mine = (more = {}) => ({ tab, visit, ...(desk.agent ? { agent: desk.agent } : {}), ...more });
 
 function labeller() {
   return desk.named ? {} : { labeller: at("labeller").value.trim() };
