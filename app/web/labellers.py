@@ -26,7 +26,7 @@ from app.web.wording import words
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-_VERDICTS = 20_000  # that the counts come from
+_VERDICTS = 5000  # that the counts come from
 _CHECKED = 300  # episodes that the model is asked about
 _AGENTS = 8  # whose models are asked
 _PAIRS = 50
