@@ -59,7 +59,7 @@ def search(server, folder, phases, pinned=""):
         check=False,
     )
     assert found.returncode == 0, found.stdout[-20_000:] + found.stderr[-2_000:]
-    assert "26 selected / 27 total" in found.stdout
+    assert "29 selected / 30 total" in found.stdout
     assert "Traceback" not in server.output
     return found.stdout
 
