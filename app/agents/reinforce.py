@@ -47,11 +47,13 @@ LITERAL: dict[str, Any] = {  # the paper's text; what it leaves open is as usual
 class ReinforceOptions(Options):
     """How `reinforce` learns; the literal configuration changes the defaults of the rest."""
 
-    kind: Literal["reinforce"] = "reinforce"
+    kind: Literal["reinforce"] = Field(default="reinforce", description="this agent kind")
     configuration: Literal["working", "literal"] = Field(
         default="working", description='"literal" is the paper\'s text; it does not learn'
     )
-    batch: int = Field(default=30, ge=1, le=10_000, description="labelled episodes per step")
+    batch: int = Field(
+        default=30, strict=True, ge=1, le=10_000, description="labelled episodes per step"
+    )
     hidden: tuple[Width, ...] = Field(
         default=(64, 64), max_length=12, description="widths of the hidden layers"
     )
@@ -64,9 +66,9 @@ class ReinforceOptions(Options):
         description='labels less their mean over the batch ("centred"), also divided by their '
         'deviation ("normalised"), or as they are ("raw")',
     )
-    step_size: float = Field(default=2e-3, gt=0, le=10, description="of Adam")
+    step_size: float = Field(default=2e-3, strict=True, gt=0, le=10, description="of Adam")
     output_scale: float = Field(
-        default=0.01, ge=0, le=10, description="of the last layer's first weights"
+        default=0.01, strict=True, ge=0, le=10, description="of the last layer's first weights"
     )
 
     @model_validator(mode="before")
