@@ -15,7 +15,7 @@ from app.hosting.curve import wilson
 
 WIDE = HIGH = 100.0
 _POINTS = 40
-_FEWEST = 8  # labels in one point of the observed curve, where there are so many
+_FEWEST = 12  # labels in one point of the observed curve, where there are so many
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ def test_every_label_is_in_one_group(count):
     )
     if count:
         assert found[-1].labels == count
-        assert all(one.labels - one.first >= min(8, count) for one in found)
+        assert all(one.labels - one.first >= min(12, count) for one in found)
         good = sum(labels[: found[0].labels])
         assert (found[0].low, found[0].high) == wilson(good, found[0].labels)
 
@@ -39,7 +39,7 @@ def test_a_chart_reaches_the_newest_policy_and_keeps_out_what_is_not_known():
     policies = [
         SimpleNamespace(labels=n, predicted=p) for n, p in ((0, None), (4, 0.25), (20, 0.5))
     ]
-    chart = learning_chart([1] * 16, policies, 0.25)
+    chart = learning_chart([1] * 20, policies, 0.25)
     assert chart.most == 20
     assert chart.predicted == "M20 75H100V50H100V50"
     assert chart.baseline == 75.0
