@@ -1,8 +1,11 @@
 """Recordings: stored as they are, told by their content, served in parts, gone with their agent."""
 
+import sqlite3
+
 import httpx
 import pytest
 
+from app.hosting.ids import read_agent_id
 from tests.service.running import (
     RunningServer,
     assert_problem,
@@ -167,10 +170,6 @@ def test_it_goes_with_its_agent(client, server):
 
 def _rows(server, agent):
     """Rows of an agent's recordings, read beside the server."""
-    import sqlite3
-
-    from app.hosting.ids import read_agent_id
-
     with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as connection:
         query = "SELECT count(*) FROM recordings WHERE agent = ?"
         (count,) = connection.execute(query, (read_agent_id(agent),)).fetchone()
