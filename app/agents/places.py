@@ -40,9 +40,7 @@ class Follower:
 
 def places_of(insight: Insight) -> Places:
     """Every state."""
-    H, S, A = insight.weights.shape
-    steps = insight.weights.transpose(1, 0, 2).reshape(S, H * A)
-    high, low = steps.max(axis=1), steps.min(axis=1)
+    high, low = insight.weights.max(axis=(0, 2)), insight.weights.min(axis=(0, 2))
     largest = np.where(high >= -low, high, low)
     entered = insight.remembered[insight.update[0]] - insight.remembered[0]
     visits = insight.visits.sum(axis=1)

@@ -23,7 +23,7 @@ LEARNING = {
     "running": "learning now",
     "failed": "learning failed",
 }
-MODES = {"learn": "explore and learn", "exploit": "exploit", "imported": "imported"}
+MODES = {"learn": "explore", "exploit": "exploit", "imported": "imported"}
 
 
 def percent(share: float | None) -> str:
