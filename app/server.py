@@ -92,7 +92,9 @@ class _Server(uvicorn.Server):
             return
         console = Console(highlight=False, soft_wrap=True)
         console.print(f"[bold]Plaudit[/bold] listens on [bold]{url}[/bold]")
-        console.print(f"  try it       {url}/docs")
+        console.print(f"  agents       {url}/")
+        console.print(f"  label        {url}/label")
+        console.print(f"  try the API  {url}/docs")
         console.print(f"  data         {data}")
         console.print(f"  keys         {self._say_keys(keys.are_on)}")
         console.print("  stop         Ctrl-C")
