@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= auto
 
-.PHONY: install run test lint types layers format bench lock clean
+.PHONY: install run test lint types layers format bench figures lock clean
 
 install: $(STAMP)
 
@@ -39,6 +39,11 @@ bench: install
 	$(BIN)/python -m benchmarks.planner
 	$(BIN)/python -m benchmarks.logistic
 	$(BIN)/python -m benchmarks.learning
+
+# Runs that are missing, then every figure of docs/figures and the tables beside them.
+figures: install
+	$(BIN)/python -m benchmarks.paper
+	$(BIN)/python -m benchmarks.paper_figure --draw
 
 lock:
 	$(PYTHON) -m venv $(VENV)

@@ -81,7 +81,7 @@ def exploration_regret(
     psi = condition_bound(setting.dimension, episodes, omega, episodes, explored)
     factor = 1.0 + math.sqrt(setting.spaces.horizon * psi)
     optimism = _transitions(setting, episodes, delta) + _labels(setting, episodes, delta, factor)
-    coins = (20.0 / 3.0 * -math.log(delta)) ** 1.5 + 4.0 * episodes ** (2 / 3)
+    coins = float((20.0 / 3.0 * -math.log(delta)) ** 1.5 + 4.0 * episodes ** (2 / 3))
     return _first(setting, episodes, omega, constants, delta) + coins + optimism
 
 
