@@ -45,7 +45,7 @@ class Size:
 def regret(size: Size, known: list[Record]) -> Iterator[list[Record]]:
     """Runs of every kind in every world."""
     done = {(one["world"], one["name"], one["seed"]) for one in known}
-    for seed in range(FIRST_SEED, FIRST_SEED + size.of(12)):
+    for seed in range(FIRST_SEED, FIRST_SEED + size.of(10)):
         for world in paper_regret.WORLDS:
             for name in paper_regret.CONTENDERS:
                 # Acting uniformly is worth the same in every run.
@@ -110,7 +110,7 @@ def main() -> None:
     """Measure what is missing, and draw."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--only", default=",".join(MEASURES), help="figures")
-    parser.add_argument("--runs", type=int, help="of each thing; 12, 1000 and 20")
+    parser.add_argument("--runs", type=int, help="of each thing; 10, 1000 and 20")
     parser.add_argument("--quick", action="store_true", help="short runs, and elsewhere")
     parser.add_argument("--draw", action="store_true", help="from the records, without any run")
     chosen = parser.parse_args()

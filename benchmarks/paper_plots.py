@@ -48,7 +48,7 @@ def _measured(axes: Any, world: str, record: list[Record]) -> None:
             continue
         colour, style = STYLES[name]
         low, high = np.quantile(regret, (0.1, 0.9), axis=0)
-        axes.fill_between(at, low, high, color=colour, alpha=0.13, linewidth=0)
+        axes.fill_between(at, low, high, color=colour, alpha=0.07, linewidth=0)
         mean, last = regret.mean(axis=0), int(at[-1])
         axes.plot(at, mean, color=colour, linestyle=style, linewidth=2, label=contender.label)
     _slopes(axes, last)

@@ -16,6 +16,7 @@ from benchmarks.paper_regret import CONTENDERS, WORLDS
 Record = dict[str, Any]
 
 SHARES = (20, 4, 1)  # a run is looked at after these parts of its episodes
+LOSING = 0.01  # in an episode, on average since a quarter of them
 
 
 def regret_table(record: list[Record]) -> str:
@@ -27,7 +28,7 @@ def regret_table(record: list[Record]) -> str:
         at = next((row[0] for row in rows if row), [])
         heads = [f"after {number:,}" for number in at]
         lines += _table(
-            [world, "runs", *heads, "slope since a quarter of them"],
+            [world, "runs", *heads, "slope at the end", "still losing"],
             [row[1] for row in rows if row],
         )
         bounds = says_something(known)
@@ -49,7 +50,9 @@ def _regret_row(record: list[Record], world: str, name: str) -> tuple[list[int],
     mean = regret.mean(axis=0)
     cells = [f"{mean[place]:.1f}" for place in places]
     slope = math.log(mean[places[2]] / mean[places[1]]) / math.log(at[places[2]] / at[places[1]])
-    row = [CONTENDERS[name].label, str(len(regret)), *cells, f"{slope:.2f}"]
+    since = (regret[:, places[2]] - regret[:, places[1]]) / (at[places[2]] - at[places[1]])
+    losing = f"{int((since > LOSING).sum())} of {len(regret)}"
+    row = [CONTENDERS[name].label, str(len(regret)), *cells, f"{slope:.2f}", losing]
     return [int(at[place]) for place in places], row
 
 
