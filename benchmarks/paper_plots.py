@@ -83,7 +83,7 @@ def _bounds(axes: Any, world: str, known: Known, record: list[Record]) -> None:
         label = f"bound of Algorithm 3, below N from {crossing[1]:.0e}"
         axes.plot(free, second, color="#CC79A7", linewidth=2, label=label)
     axes.plot(episodes, episodes, color="0.35", linestyle="--", linewidth=1.2, label="N, trivial")
-    for name in ("exact", "explore"):
+    for name in ("exact paper", "explore"):
         at, regret = regrets(record, world, name)
         if len(regret):
             label = f"{CONTENDERS[name].label}, measured"
