@@ -93,6 +93,10 @@ class TestPlanners:
         assert all(-1e-9 <= row["loss"] <= row["gap"] + 1e-9 for row in rows)
         assert all(row["gap"] <= max(row["epsilon"], 1e-9) for row in rows)
 
+    def test_no_loss_in_the_record_is_above_its_certificate(self):
+        rows = paper.read("planners")
+        assert all(row["loss"] <= row["gap"] + 1e-9 for row in rows)
+
     def test_an_accuracy_that_some_problem_cannot_afford_is_left_out(self):
         row = {"space": "logit", "planner": "paper", "loss": 0.0, "gap": 1.0, "cells": 5}
         record = [row | {"seed": 1, "epsilon": e} for e in (4.0, 2.0)] + [
