@@ -117,13 +117,13 @@ def short(monkeypatch, tmp_path):
     return tmp_path
 
 
-SHORT = paper.Size(2, 12)
+SHORT = paper.Size(1, 10)
 
 
 def test_what_was_run_is_kept_drawn_and_not_run_again(short, monkeypatch):
     paper.main()
     records = {name: (short / f"{name}.json").read_text() for name in paper.MEASURES}
-    assert [len(json.loads(records[name])) for name in paper.MEASURES] == [26, 2, 12]
+    assert [len(json.loads(records[name])) for name in paper.MEASURES] == [14, 1, 6]
     for name in paper.MEASURES:
         with Image.open(short / f"{name}.png") as picture:
             assert picture.width > 1000
@@ -135,7 +135,8 @@ def test_what_was_run_is_kept_drawn_and_not_run_again(short, monkeypatch):
     monkeypatch.setattr(paper_regret, "play", refuse)
     monkeypatch.setattr(paper_coverage, "measure", refuse)
     monkeypatch.setattr(paper_planners, "measure", refuse)
-    paper.main()
+    for name in paper.MEASURES:
+        paper.measure(name, short, SHORT)
     assert {name: (short / f"{name}.json").read_text() for name in paper.MEASURES} == records
 
 
