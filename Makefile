@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= auto
 
-.PHONY: install run test lint types layers format bench lock clean
+.PHONY: install run test lint types layers format bench figures lock clean
 
 install: $(STAMP)
 
@@ -42,6 +42,11 @@ bench: install
 	$(BIN)/python -m benchmarks.explore
 	$(BIN)/python -m benchmarks.serving
 	PLAUDIT_SCHEMATHESIS_EXAMPLES=200 $(BIN)/python -m pytest -q tests/service/test_schemathesis.py
+
+# Runs that are missing, then every figure of docs/figures and the tables beside them.
+figures: install
+	$(BIN)/python -m benchmarks.paper
+	$(BIN)/python -m benchmarks.paper_figure --draw
 
 lock:
 	$(PYTHON) -m venv $(VENV)

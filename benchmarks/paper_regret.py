@@ -1,0 +1,181 @@
+"""Regret against episodes for every kind of agent that counts states, in two small worlds.
+
+Nothing is estimated but the luck of the runs: the optimum is the exact planner's, and the value of
+every policy that is played is the sum over all its episodes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from app.agents import Agent, AgentSpec, make_agent
+from app.agents.spec import parse
+from app.learning.features import Floats, Spaces
+from app.learning.planning.exact import plan_exact
+from app.learning.planning.policy_value import policy_value
+from app.learning.planning.problem import Plan, PlanningProblem, TransitionModel
+from app.learning.randomness import generator, uniform
+from app.learning.regret_bounds import RegretSetting
+from benchmarks.explore_worlds import World, signed_world
+
+Record = dict[str, Any]
+
+SLIP = 0.1  # a step of the corridor goes the other way
+_LUCK = 301  # address of the world's generator
+POINTS = 60  # of a curve
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A world, what its labels are made of, and what the theorems need to know of it."""
+
+    world: World
+    weights: Floats  # (d,): the logit of a trajectory is their product with its features
+    omega: float | None = None  # explorability, where there is any
+
+    @property
+    def spaces(self) -> Spaces:
+        """Its sizes."""
+        H, S, A, _ = self.world.values.shape
+        return Spaces(S, A, H)
+
+    @property
+    def scale(self) -> float:
+        """What features are divided by, so that the norm of none is above 1."""
+        return float(np.linalg.norm(self.world.values, axis=-1).max(axis=(1, 2)).sum())
+
+    @property
+    def bound(self) -> float:
+        """B = ||w*||, in the scale in which ||phi(tau)|| <= 1."""
+        return float(np.linalg.norm(self.weights)) * self.scale
+
+    @property
+    def theory(self) -> RegretSetting:
+        """What the regret bounds are computed from."""
+        return RegretSetting(self.spaces, len(self.weights), self.bound)
+
+    def problem(self) -> PlanningProblem:
+        """The truth, to plan in."""
+        H, S, A = self.spaces.shape
+        return PlanningProblem(
+            start=self.world.start,
+            transitions=TransitionModel.from_dense(self.world.moves.reshape(S * A, S), S, A),
+            weights=self.world.values @ self.weights,
+            bonuses=np.zeros((H, S, A)),
+            ended_weights=np.zeros((H + 1, S + 1)),
+        )
+
+
+@cache
+def corridor() -> Known:
+    """Four places in a row and five steps; good labels come from time spent at the far end."""
+    S, H = 4, 5
+    moves = np.zeros((S, 2, S))
+    for s in range(S):
+        left, right = max(s - 1, 0), min(s + 1, S - 1)
+        for action, (wanted, other) in enumerate(((left, right), (right, left))):
+            moves[s, action, wanted] += 1.0 - SLIP
+            moves[s, action, other] += SLIP
+    values = np.broadcast_to(np.eye(S)[None, :, None, :], (H, S, 2, S)).copy()
+    return Known(World(np.eye(S)[0], moves, values), np.array([-0.6, -0.4, -0.2, 1.2]))
+
+
+@cache
+def signs() -> Known:
+    """Three states and steps; every step has a feature that is to be had with either sign."""
+    world, omega = signed_world(states=3, pairs=1, horizon=3, seed=0)
+    return Known(world, np.array([1.0, -0.8, 0.6]), omega)
+
+
+WORLDS = {"corridor": corridor, "signs": signs}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """An agent kind with its options."""
+
+    label: str
+    algorithm: dict[str, Any]
+
+
+CONTENDERS = {
+    "uniform": Contender("uniform", {"kind": "uniform"}),
+    "thompson": Contender("thompson", {"kind": "thompson"}),
+    "ucbvi": Contender("ucbvi", {"kind": "ucbvi"}),
+    "exact": Contender("ucbvi_exact", {"kind": "ucbvi_exact"}),
+    "explore": Contender("ucbvi_explore", {"kind": "ucbvi_explore", "optimism": "logit"}),
+    "ucbvi paper": Contender(
+        "ucbvi, paper's constants", {"kind": "ucbvi", "constants": "paper", "epsilon": 0.1}
+    ),
+    "exact paper": Contender(
+        "ucbvi_exact, paper's constants", {"kind": "ucbvi_exact", "constants": "paper"}
+    ),
+}
+
+
+def play(world: str, name: str, seed: int, episodes: int) -> Record:
+    """One run: the regret after a few numbers of episodes, evenly spread on a logarithmic axis."""
+    known, lacks, value = WORLDS[world](), [], 0.0
+    problem = known.problem()
+    optimum = plan_exact(problem).value
+    agent = _agent(known, dict(CONTENDERS[name].algorithm), seed, episodes)
+    plan: Plan | None = None
+    planned_at = 0
+    for number in range(episodes):
+        labels = len(agent.experience.labels)
+        if plan is None or labels - planned_at >= agent.patience():
+            plan, planned_at = agent.plan(number, certify=False), labels
+            value = policy_value(problem, plan.policy)
+        lacks.append(optimum - value)
+        _episode(known, agent, plan, seed, number)
+    at = checkpoints(episodes)
+    regret = np.cumsum(lacks)[np.array(at) - 1]
+    return {"world": world, "name": name, "seed": seed, "at": at, "regret": _short(regret)}
+
+
+def _agent(known: Known, algorithm: dict[str, Any], seed: int, episodes: int) -> Agent[Any]:
+    S, A, H = known.spaces.states, known.spaces.actions, known.spaces.horizon
+    if algorithm.get("constants") == "paper":
+        algorithm |= {"norm_bound": known.bound, "episodes": episodes}
+    if algorithm["kind"] == "ucbvi_explore":
+        algorithm |= {"episodes": episodes, "omega": known.omega}
+    spec = {
+        "states": S, "actions": A, "horizon": H, "seed": seed, "algorithm": algorithm,
+        "features": {"kind": "table", "values": known.world.values.tolist()},
+        "initial_states": known.world.start.tolist(),
+    }  # fmt: skip
+    agent = make_agent(parse(AgentSpec, spec))
+    agent.check_budget()
+    return agent
+
+
+def _episode(known: Known, agent: Agent[Any], plan: Plan, seed: int, number: int) -> None:
+    """Play the plan, and label it where the agent asks for that."""
+    rng, policy = generator(seed, _LUCK, number), plan.policy
+    memory: tuple[int, ...] = ()
+
+    def choose(step: int, state: int) -> int:
+        nonlocal memory
+        action, memory = policy.act(step, state, memory, uniform(seed, number, step))
+        return action
+
+    trajectory = known.world.play(choose, rng)
+    agent.finish(number, trajectory)
+    if plan.label_required:
+        logit = float(known.world.row(trajectory) @ known.weights)
+        agent.label(number, int(rng.random() < 1.0 / (1.0 + math.exp(-logit))))
+
+
+def checkpoints(episodes: int) -> list[int]:
+    """About ``POINTS`` whole numbers up to ``episodes``, evenly spread on a logarithmic axis."""
+    spread = np.unique(np.geomspace(1, episodes, POINTS).round().astype(int))
+    return [int(number) for number in spread]
+
+
+def _short(numbers: Floats) -> list[float]:
+    return [float(f"{number:.5g}") for number in numbers]

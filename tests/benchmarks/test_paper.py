@@ -1,0 +1,147 @@
+"""The figures of the paper's theory from short runs: records, drawings, and the page."""
+
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.stats import binom
+
+from app.learning.planning.exact import plan_exact
+from benchmarks import paper, paper_coverage, paper_planners, paper_regret
+from benchmarks.paper_plots import says_something, worst
+from benchmarks.paper_regret import CONTENDERS, WORLDS, play
+from benchmarks.paper_tables import TABLES
+
+
+class TestRegret:
+    def test_acting_uniformly_loses_the_same_in_every_episode(self):
+        run = play("corridor", "uniform", seed=3, episodes=20)
+        lost = np.array(run["regret"]) / run["at"]
+        assert lost == pytest.approx(lost[0], rel=1e-4)
+        assert 0.2 < lost[0] < 0.6
+
+    @pytest.mark.parametrize("name", sorted(CONTENDERS))
+    def test_every_kind_plays_and_repeats(self, name):
+        run = play("signs", name, seed=3, episodes=12)
+        assert run == play("signs", name, seed=3, episodes=12)
+        assert run["at"][-1] == 12
+        assert (np.diff(run["regret"]) >= -1e-9).all()
+
+    def test_the_optimum_of_the_corridor_by_walking_on(self):
+        """Going right at every step, by hand: the best that can be done there."""
+        known = paper_regret.corridor()
+        total, chances = 0.0, {(0, known.weights[0]): 1.0}
+        for step in range(5):
+            after = {}
+            for (place, logit), chance in chances.items():
+                if step == 4:
+                    total += chance / (1.0 + math.exp(-logit))
+                    continue
+                for move, share in ((1, 0.9), (-1, 0.1)):
+                    at = min(max(place + move, 0), 3)
+                    key = (at, logit + known.weights[at])
+                    after[key] = after.get(key, 0.0) + chance * share
+            chances = after
+        assert plan_exact(known.problem()).value == pytest.approx(total)
+
+    @pytest.mark.parametrize("world", sorted(WORLDS))
+    def test_no_trajectory_is_longer_than_1_and_the_weights_are_within_their_bound(self, world):
+        known = WORLDS[world]()
+        values = known.world.values / known.scale
+        assert np.linalg.norm(values, axis=-1).max(axis=(1, 2)).sum() == pytest.approx(1.0)
+        assert np.linalg.norm(known.weights * known.scale) <= known.bound + 1e-12
+
+    def test_where_the_bounds_say_something(self):
+        first, second = says_something(paper_regret.signs())
+        assert 1e19 < first < 1e21 < 1e39 < second < 1e42
+
+
+class TestCoverage:
+    def test_the_trajectories_are_all_there_and_of_norm_1(self):
+        phi = paper_coverage.trajectories()
+        assert phi.shape == (16, 8)
+        assert len(np.unique(phi, axis=0)) == 16
+        assert np.linalg.norm(phi, axis=1) == pytest.approx(1.0)
+
+    def test_the_event_holds(self):
+        """On a few runs; by the lemma all 20 hold at delta = 0.01 with probability 0.8 at least."""
+        largest = np.array([paper_coverage.measure(seed)["largest"] for seed in range(20)])
+        assert (largest < 1.0).all()
+        assert (largest > 1e-6).all()
+        assert (np.diff(largest, axis=1) < 0).all()  # a smaller delta has a larger radius
+
+    @pytest.mark.parametrize(("successes", "runs"), [(0, 10), (3, 10), (1000, 1000)])
+    def test_the_interval_by_its_definition(self, successes, runs):
+        """Its ends are where the tail of the binomial law has probability 1/40."""
+        low, high = paper_coverage.interval(successes, runs)
+        if successes:
+            assert binom.sf(successes - 1, runs, low) == pytest.approx(0.025)
+        if successes < runs:
+            assert binom.cdf(successes, runs, high) == pytest.approx(0.025)
+        assert 0.0 <= low <= successes / runs <= high <= 1.0
+
+
+class TestPlanners:
+    @pytest.mark.parametrize("space", ["logit", "reward"])
+    def test_a_loss_is_within_its_certificate(self, monkeypatch, space):
+        monkeypatch.setattr(paper_planners, "ACCURACIES", (32.0, 0.1, 0.01))
+        rows = paper_planners.measure(space, 1)
+        assert {row["planner"] for row in rows} == set(paper_planners.PLANNERS[space])
+        assert all(-1e-9 <= row["loss"] <= row["gap"] + 1e-9 for row in rows)
+        assert all(row["gap"] <= max(row["epsilon"], 1e-9) for row in rows)
+
+    def test_no_loss_in_the_record_is_above_its_certificate(self):
+        rows = paper.read("planners")
+        assert all(row["loss"] <= row["gap"] + 1e-9 for row in rows)
+
+    def test_an_accuracy_that_some_problem_cannot_afford_is_left_out(self):
+        row = {"space": "logit", "planner": "paper", "loss": 0.0, "gap": 1.0, "cells": 5}
+        record = [row | {"seed": 1, "epsilon": e} for e in (4.0, 2.0)] + [
+            row | {"seed": 2, "epsilon": 4.0, "loss": 0.5}
+        ]
+        epsilon, loss, _, _ = worst(record, "logit", "paper")
+        assert (epsilon.tolist(), loss.tolist()) == ([4.0], [0.5])
+
+
+@pytest.fixture
+def short(monkeypatch, tmp_path):
+    """A quick run that goes elsewhere."""
+    monkeypatch.setattr(paper, "QUICK", tmp_path)
+    monkeypatch.setattr(paper_planners, "ACCURACIES", (32.0, 0.1))
+    monkeypatch.setattr(paper_coverage, "EPISODES", 5)
+    monkeypatch.setattr(sys, "argv", ["paper", "--quick"])
+    monkeypatch.setattr(paper, "Size", lambda runs, _=0: SHORT)
+    return tmp_path
+
+
+SHORT = paper.Size(1, 10)
+
+
+def test_what_was_run_is_kept_drawn_and_not_run_again(short, monkeypatch):
+    paper.main()
+    records = {name: (short / f"{name}.json").read_text() for name in paper.MEASURES}
+    assert [len(json.loads(records[name])) for name in paper.MEASURES] == [14, 1, 6]
+    for name in paper.MEASURES:
+        with Image.open(short / f"{name}.png") as picture:
+            assert picture.width > 1000
+            assert len(picture.convert("L").getcolors()) > 50
+
+    def refuse(*_):
+        raise AssertionError("run again")
+
+    monkeypatch.setattr(paper_regret, "play", refuse)
+    monkeypatch.setattr(paper_coverage, "measure", refuse)
+    monkeypatch.setattr(paper_planners, "measure", refuse)
+    for name in paper.MEASURES:
+        paper.measure(name, short, SHORT)
+    assert {name: (short / f"{name}.json").read_text() for name in paper.MEASURES} == records
+
+
+@pytest.mark.parametrize("name", sorted(paper.MEASURES))
+def test_the_page_says_what_the_record_says(name):
+    page, record = paper.PAGE.read_text(), paper.read(name)
+    assert paper.with_table(page, name, TABLES[name](record)) == page
+    assert f"figures/{name}.png" in page
