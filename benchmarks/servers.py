@@ -75,6 +75,7 @@ def plaudit_server(folder: Path, synchronous: str) -> Server:
             "PLAUDIT_SYNCHRONOUS": synchronous,
             "PLAUDIT_PORT": "0",
             "PLAUDIT_LEARNING_PROCESSES": "1",
+            "PLAUDIT_MOST_PLANS": "1",
             "PLAUDIT_LOG_LEVEL": "warning",
         },
     )

@@ -277,7 +277,9 @@ def _episodes(server: Server, count: int = EPISODES) -> list[str]:
     """New running episodes on a planned policy."""
     agent = server.post("/v1/agents", AGENT)["id"]
     path = f"/v1/agents/{agent}/episodes"
-    return [server.post(path, {"wait": i == 0})["id"] for i in range(count)]
+    started = [server.post(path, {"wait": i == 0})["id"] for i in range(count)]
+    _settle(server, agent)  # plans for so many at once are made beside the load otherwise
+    return started
 
 
 def _singles(episodes: Sequence[str]) -> list[tuple[str, str]]:
