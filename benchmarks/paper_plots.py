@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,44 @@ COVERAGE_COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00")
 FEWEST = 3e-4  # the bottom of a logarithmic axis of shares
 FARTHEST = 1e44  # episodes of the panel of bounds
 FLOOR = 1e-8  # smaller losses are drawn here
+EXPERIMENT = Path("docs/figures/paper_experiment.json")
+BATCH, UNIFORM = 30, 0.0094  # episodes of a gradient step there; success of random moves
 _ABOVE = {"textcoords": "offset points", "ha": "center", "fontsize": 9}
 
 
 def draw_regret(path: Path, record: list[Record]) -> None:
     """Measured regret with slopes to hold it against, and the theorems' bounds."""
-    figure, axes = _figure((12.5, 9.0), 2, 2)
-    for row, (world, make) in zip(axes, WORLDS.items(), strict=True):
+    figure, axes = _figure((12.5, 13.5), 3, 2)
+    for row, (world, make) in zip(axes, WORLDS.items(), strict=False):
         _measured(row[0], world, record)
         _bounds(row[1], world, make(), record)
+    _experiment(axes[2][0])
+    axes[2][1].axis("off")  # no theorem speaks of policy gradients
     figure.savefig(path, dpi=110)
+
+
+def _experiment(axes: Any) -> None:
+    """The regret of `reinforce` on the paper's grid, from the record of that experiment."""
+    runs = json.loads(EXPERIMENT.read_text())
+    last = 1.0
+    for name, label, colour in (
+        ("working", "reinforce", "#0072B2"),
+        ("literal", "reinforce, the paper's literal text", "#CC79A7"),
+    ):
+        chosen = [run for run in runs if run["name"] == name]
+        missed = 1.0 - np.array([run["success"] for run in chosen])
+        episodes = BATCH * chosen[0]["every"]
+        regret = episodes * np.cumsum((missed[:, 1:] + missed[:, :-1]) / 2.0, axis=1)
+        at = episodes * np.arange(1.0, missed.shape[1])
+        low, high = np.quantile(regret, (0.1, 0.9), axis=0)
+        axes.fill_between(at, low, high, color=colour, alpha=0.1, linewidth=0)
+        axes.plot(at, regret.mean(axis=0), color=colour, linewidth=2, label=label)
+        last = max(last, float(at[-1]))
+    everywhere = np.array([1.0, last])
+    axes.plot(everywhere, (1.0 - UNIFORM) * everywhere, color="0.35", linewidth=2, label="uniform")
+    _slopes(axes, int(last))
+    _frame(axes, "the paper's grid: measured", "episodes N", "regret")
+    axes.legend(frameon=False, fontsize=8.5, loc="upper left")
 
 
 def _measured(axes: Any, world: str, record: list[Record]) -> None:
