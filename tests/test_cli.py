@@ -152,8 +152,8 @@ class TestRefusals:
         )
         assert code == 2
         last = errors.splitlines()[-1]
-        assert last.startswith("error plan: grid points: needs ")
-        assert last.endswith("or raise epsilon")
+        assert last.startswith("error grid points of one plan: needs ")
+        assert last.endswith("or raise algorithm.epsilon")
 
 
 @pytest.fixture(scope="module")
@@ -204,13 +204,13 @@ class TestSimulate:
         setting = summary["setting"]
         assert (setting["task"], setting["episodes"]) == ("riverswim-6", 12)
         assert setting["algorithm"] == {"kind": "thompson"}
-        assert setting["budget"] == {"cells": 2e8, "bytes": 2e9}
+        assert setting["budget"] == {"cells": 5e7, "bytes": 2e9}
         task = load_task("riverswim-6")
         assert summary["optimum"] == pytest.approx(task.optimum())
         assert summary["uniform"] == pytest.approx(task.uniform())
         assert [one["seed"] for one in summary["runs"]] == [3, 4]
         for one in summary["runs"]:
-            assert one.keys() == {"seed", "values", "regret", "reached", "exploit"}
+            assert one.keys() == {"seed", "values", "regret", "reached", "exploit", "labels"}
             assert len(one["values"]) == 12
             assert all(0.0 <= value <= 1.0 for value in one["values"])
             assert one["regret"] == pytest.approx(12 * task.optimum() - math.fsum(one["values"]))
@@ -261,6 +261,7 @@ def test_the_kind_is_what_agent_says(settings, tmp_path, kind, other):
     """The files are named after it, so that options must not change it."""
     options = json.dumps({"kind": other})
     arguments = ["simulate", "corridor", "--agent", kind, "--options", options]
+    arguments += ["--features", "full"]  # which every kind takes
     CliRunner().invoke(cli.app, [*arguments, "--out", str(tmp_path)])
     ((setting, _, _),) = settings
     assert setting.algorithm == {"kind": kind}

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from instances import LOGITS, random_problem
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.planning import dense
@@ -19,6 +18,7 @@ from app.learning.planning.problem import (
     PlanningProblem,
     TransitionModel,
 )
+from tests.learning.planning.instances import LOGITS, random_problem
 
 SLACK = 1e-9
 CURVATURE = 1.0 / (6.0 * math.sqrt(3.0))

@@ -8,7 +8,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from instances import Episode, episodes, random_problem, worth_of
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.planning.exact import (
@@ -26,6 +25,7 @@ from app.learning.planning.problem import (
     PlanningProblem,
     TransitionModel,
 )
+from tests.learning.planning.instances import Episode, episodes, random_problem, worth_of
 
 SPACES: tuple[Space, ...] = ("logit", "reward")
 

@@ -8,13 +8,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from instances import episodes, random_problem
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.planning.exact import plan_exact
 from app.learning.planning.paper import PaperPolicy, plan_paper, smallest_zeta
 from app.learning.planning.policy_value import policy_value
 from app.learning.planning.problem import PlanBudget, PlanningProblem
+from tests.learning.planning.instances import episodes, random_problem
 
 
 def epsilon_for(problem: PlanningProblem, intervals: int) -> float:

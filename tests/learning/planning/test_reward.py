@@ -8,7 +8,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from instances import random_problem
 from scipy.interpolate import RegularGridInterpolator
 
 from app.errors import BudgetExceeded, InvalidValue
@@ -25,6 +24,7 @@ from app.learning.planning.problem import (
 from app.learning.planning.reward import plan_on, plan_reward
 from app.learning.planning.reward_grid import make_grid, pack
 from app.learning.planning.reward_policy import RewardPolicy
+from tests.learning.planning.instances import random_problem
 
 SLACK = 1e-9
 
