@@ -42,6 +42,21 @@ class PlanningOptions(Options):
     )
 
 
+class TunedOptions(Options):
+    """The scales that every kind with a tuned model has; the paper's constants do without."""
+
+    visit_bonus: float = Field(
+        default=0.07,
+        strict=True,
+        ge=0,
+        le=10,
+        description="added to the value of a place never visited",
+    )
+    prior_deviation: float = Field(
+        default=3.0, strict=True, gt=0, le=100, description="of a weight, before any label"
+    )
+
+
 AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 

@@ -7,9 +7,8 @@ from typing import ClassVar, Literal, TypeVar
 import numpy as np
 from pydantic import Field
 
-from app.agents.base import Options
 from app.agents.belief import Belief, Learned, Prior
-from app.agents.model_based import ModelBased
+from app.agents.model_based import ModelBased, TunedOptions
 from app.agents.spec import AutoFeatures, Features, OneHotFeatures
 from app.errors import InvalidValue
 from app.learning.confidence import beta, kappa, xi
@@ -19,7 +18,7 @@ from app.learning.posterior import Posterior
 _DIRECT = OneHotFeatures(over=("step", "state", "action"))  # the paper's direct parametrisation
 
 
-class OptimistOptions(Options):
+class OptimistOptions(TunedOptions):
     """The paper's constants, and the scales that replace them when tuned."""
 
     constants: Literal["tuned", "paper"] = Field(
@@ -31,16 +30,6 @@ class OptimistOptions(Options):
         ge=0,
         le=100,
         description="optimism in deviations of the posterior (tuned)",
-    )
-    visit_bonus: float = Field(
-        default=0.07,
-        strict=True,
-        ge=0,
-        le=10,
-        description="added to the value of a place never visited (tuned)",
-    )
-    prior_deviation: float = Field(
-        default=3.0, strict=True, gt=0, le=100, description="of a weight (tuned)"
     )
     episodes: int = Field(default=1000, strict=True, ge=1, description="N of the paper's constants")
     delta: float = Field(

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from app.agents.base import Mode, Options
 from app.agents.belief import Belief, Prior
-from app.agents.model_based import ModelBased, PlanningOptions
+from app.agents.model_based import ModelBased, PlanningOptions, TunedOptions
 from app.agents.spec import AgentSpec, AutoFeatures, Features
 from app.learning.competition import INTERCEPT_VARIANCE, Candidate, candidates, checkpoint, weigh
 from app.learning.features import Floats
@@ -28,7 +28,7 @@ from app.learning.randomness import generator
 _DRAWS = 1  # address of the generator
 
 
-class ThompsonOptions(PlanningOptions):
+class ThompsonOptions(PlanningOptions, TunedOptions):
     """How `thompson` explores; the defaults were settled on all tasks together."""
 
     kind: Literal["thompson"] = Field(default="thompson", description="this agent kind")
@@ -41,16 +41,6 @@ class ThompsonOptions(PlanningOptions):
         ge=0,
         le=10,
         description="of the draws, in deviations of the posterior",
-    )
-    visit_bonus: float = Field(
-        default=0.07,
-        strict=True,
-        ge=0,
-        le=10,
-        description="added to the value of a place never visited",
-    )
-    prior_deviation: float = Field(
-        default=3.0, strict=True, gt=0, le=100, description="of a weight, before any label"
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.service.running import RunningServer
+from tests.service.running import RunningServer, create_agent, wait_learned
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +17,15 @@ def client(shared_server):
     """An HTTP client of the shared server."""
     with shared_server.client() as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def agent(shared_server):
+    """An agent of the shared server that any test of a file may play with."""
+    with shared_server.client() as client:
+        agent = create_agent(client)
+        wait_learned(client, agent)
+        return agent
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pytest
 from scipy.special import expit
 
 from tests.service.running import (
+    STATES,
     assert_problem,
     create_agent,
     play,
@@ -13,17 +14,6 @@ from tests.service.running import (
     wait_learned,
     wait_until,
 )
-
-STATES = [0, 1, 2, 3, 3]
-
-
-@pytest.fixture(scope="module")
-def agent(shared_server):
-    """An agent that any test may play with."""
-    with shared_server.client() as client:
-        agent = create_agent(client)
-        wait_learned(client, agent)
-        return agent
 
 
 @pytest.fixture

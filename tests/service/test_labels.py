@@ -3,6 +3,7 @@
 import pytest
 
 from tests.service.running import (
+    STATES,
     assert_problem,
     create_agent,
     play,
@@ -10,16 +11,6 @@ from tests.service.running import (
     wait_learned,
     wait_until,
 )
-
-STATES = [0, 1, 2, 3, 3]
-
-
-@pytest.fixture(scope="module")
-def agent(shared_server):
-    with shared_server.client() as client:
-        agent = create_agent(client)
-        wait_learned(client, agent)
-        return agent
 
 
 @pytest.fixture

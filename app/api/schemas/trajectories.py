@@ -1,0 +1,54 @@
+"""Episodes that were played elsewhere."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+
+from app.api.schemas.wire import (
+    Action,
+    Answer,
+    Label,
+    Learning,
+    Metadata,
+    ShortText,
+    State,
+    Status,
+    Wire,
+)
+
+
+class LoggedTrajectory(BaseModel):
+    """An episode that was played elsewhere; a line of an export is one too."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+    states: list[State] = Field(description="one more than actions where the end is known")
+    actions: list[Action] = Field(description="one for every step")
+    label: Label | None = Field(default=None, description="its verdict, if there is one")
+    terminated: StrictBool | None = Field(
+        default=None, description="by default whether it is shorter than the horizon"
+    )
+    status: Status | None = Field(
+        default=None, description="`completed` or `abandoned` keep it out of the labelling queue"
+    )
+    external_id: ShortText | None = Field(default=None, description="your own name for it")
+    labeller: ShortText | None = Field(default=None, description="who judged")
+    metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
+
+
+class Trajectories(Wire):
+    """Logged episodes: all are taken, or none."""
+
+    trajectories: list[LoggedTrajectory] = Field(
+        min_length=1, max_length=100_000, description="all are taken, or none"
+    )
+
+
+class TrajectoriesAnswer(Answer):
+    """Where logged episodes went."""
+
+    agent: str = Field(description="the id of the agent")
+    imported: int = Field(description="how many")
+    first: str = Field(description="the id of the first")
+    last: str = Field(description="the id of the last")
+    learning: Learning
