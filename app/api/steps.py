@@ -37,7 +37,7 @@ async def take_step(
     """
     host: Host = request.app.state.host
     taken = await host.stepping.step(episode, body.step, body.state)
-    action = taken.episode.agent.specification.actions.decode(taken.action)
+    action = taken.episode.agent.actions.decode(taken.action)
     if not body.explain:
         return schemas.ExplainedStepAnswer(step=taken.step, action=action, last=taken.last)
     why = await explain(host.database, host.loaded, taken.episode)
@@ -70,5 +70,5 @@ def _entry(
     if isinstance(outcome, PlauditError):
         problem = problem_of(outcome, request_id).model_dump(exclude_none=True)
         return {"episode": one.episode, "problem": problem}
-    action = outcome.episode.agent.specification.actions.decode(outcome.action)
+    action = outcome.episode.agent.actions.decode(outcome.action)
     return {"episode": one.episode, "step": outcome.step, "action": action, "last": outcome.last}

@@ -66,6 +66,8 @@ class HostedAgent:
         self.number: int = row.id
         self.id = agent_id(row.id)
         self.specification = specification
+        self.states = specification.states
+        self.actions = specification.actions
         self.horizon = specification.horizon
         self.seed = specification.seed
         self.observes = AGENT_KINDS[specification.options.kind].observes  # numbers as they are
@@ -92,18 +94,19 @@ class HostedAgent:
 
     def encode_state(self, state: object, field: str) -> tuple[int, Any]:
         """The index of a state, and the state as it is kept."""
-        space = self.specification.states
-        index = space.encode(state, field)
-        return index, space.observation(state, field) if isinstance(space, Box) else index
+        index = self.states.encode(state, field)
+        if isinstance(self.states, Box):
+            return index, self.states.observation(state, field)
+        return index, index
 
     def decode_state(self, index: int, observation: list[float] | None) -> Any:
         """A state as the client wrote it."""
-        return self.specification.states.decode(index) if observation is None else observation
+        return self.states.decode(index) if observation is None else observation
 
     def plan_for(self, episode: int, mode: str) -> HostedPlan:
         """The plan of an episode that starts now."""
         if not self.plans:
-            return HostedPlan(self.version, None, UniformPolicy(self.specification.actions.size))
+            return HostedPlan(self.version, None, UniformPolicy(self.actions.size))
         if mode == "exploit" and EXPLOIT in self.plans:
             return self.plans[EXPLOIT]
         if episode in self.plans:

@@ -10,7 +10,7 @@ from app.hosting.agent import HostedAgent, HostedPlan
 from app.hosting.ids import episode_id
 from app.learning.randomness import number_of, stream_of
 from app.storage import writes
-from app.storage.writer import Write
+from app.storage.writer import Row
 
 
 class HostedEpisode:
@@ -75,8 +75,8 @@ class HostedEpisode:
         if self.status != "running":
             raise Conflict("episode_over", f"the episode is over: it is {self.status}")
 
-    def take(self, index: int, state: Any) -> Write:
-        """Take the next step in ``state``, whose index is ``index``; what to write."""
+    def take(self, index: int, state: Any) -> Row:
+        """Take the next step in ``state``, whose index is ``index``; the row to write."""
         assert self.plan is not None
         luck = number_of(self.stream, self.length)
         seen: Any = tuple(state) if self.agent.observes else index
@@ -86,7 +86,7 @@ class HostedEpisode:
             self.agent.number, self.number, self.length, index, self.action, state
         )
         self.length += 1
-        return Write(writes.ADD_STEP, row)
+        return row
 
     def replay(self, rows: Any) -> None:
         """Go through the steps that were taken before, to where the episode stands."""

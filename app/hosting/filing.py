@@ -6,11 +6,11 @@ import logging
 
 from app.errors import PlauditError
 from app.hosting.database import Database
-from app.storage.journal import SLICE, filing
+from app.storage.journal import PARTS, filing
 
 log = logging.getLogger(__name__)
 
-_REST = 100 * SLICE  # what is left from busier times
+_ENOUGH = 1000  # steps since the last filing, and so about as many that are filed: milliseconds
 
 
 class Filing:
@@ -19,17 +19,20 @@ class Filing:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._unfiled = 0
+        self._part = 0
 
     def count(self, steps: int) -> None:
         """So many steps were appended; nobody waits for what follows from that."""
         self._unfiled += steps
-        if self._unfiled >= SLICE:
-            self._unfiled -= SLICE
+        if self._unfiled >= _ENOUGH:
+            self._unfiled -= _ENOUGH
+            self._part = (self._part + 1) % PARTS
             try:
-                self._database.writer.submit(filing())
+                self._database.writer.submit(filing(self._part))
             except PlauditError as error:  # they stay where they are until the next time
                 log.warning("steps are filed later", extra={"reason": str(error)})
 
     async def file_rest(self) -> None:
         """File what is left."""
-        await self._database.write(filing(_REST))
+        for part in range(PARTS):
+            await self._database.write(filing(part))

@@ -15,7 +15,7 @@ from app.hosting.database import Database, now_milliseconds
 from app.hosting.ids import episode_id
 from app.hosting.learning import Learning
 from app.storage import reading, writes
-from app.storage.writer import Write
+from app.storage.writer import Row, Write
 
 _PAGE = 100  # episodes read at once
 
@@ -148,7 +148,7 @@ class _Import:
         for number, one in enumerate(self._encoded, self._first):
             yield Write(writes.ADD_EPISODE, self._episode(number, one))
         for number, one in enumerate(self._encoded, self._first):
-            yield from self._steps(number, one)
+            yield Write(writes.ADD_FILED_STEP, self._steps(number, one))
         for event in self.all_events():
             yield Write(
                 writes.ADD_EVENT,
@@ -200,11 +200,12 @@ class _Import:
             "labelled_at": None if one.logged.label is None else self._now,
         }
 
-    def _steps(self, number: int, one: _Encoded) -> Iterator[Write]:
+    def _steps(self, number: int, one: _Encoded) -> list[Row]:
         pairs = zip(one.states, one.actions, strict=True)
-        for step, ((index, value), action) in enumerate(pairs):
-            row = writes.step_row(self._agent.number, number, step, index, action, value)
-            yield Write(writes.ADD_FILED_STEP, row)
+        return [
+            writes.step_row(self._agent.number, number, step, index, action, value)
+            for step, ((index, value), action) in enumerate(pairs)
+        ]
 
     def _label(self, number: int, one: _Encoded) -> dict[str, Any]:
         return {

@@ -15,7 +15,8 @@ from app.hosting.episode import HostedEpisode
 from app.hosting.filing import Filing
 from app.hosting.loaded import Loaded
 from app.metrics import Metrics
-from app.storage.writer import Write
+from app.storage import writes
+from app.storage.writer import Row, Write
 
 
 class StepTaken(NamedTuple):
@@ -26,12 +27,6 @@ class StepTaken(NamedTuple):
     action: int
     last: bool
     is_new: bool  # or the answer to a retry
-
-    @classmethod
-    def of(cls, episode: HostedEpisode, is_new: bool = True) -> StepTaken:
-        """The last step of an episode."""
-        last = episode.length == episode.agent.horizon
-        return cls(episode, episode.length - 1, episode.action, last, is_new)
 
 
 class Entry(Protocol):
@@ -77,14 +72,11 @@ class Stepping:
             if episode is not None:
                 await self._changes.settled(episode)
             episode = await self._loaded.episode(episode_id)
-        stored: list[Write] = []
-        taken, event = self._take(episode, step, state, stored)
-        if not taken.is_new:
-            return taken
-        await self._changes.store(episode, stored)
-        self._count([episode])
-        if event is not None:
-            self._broadcast.publish(event)
+        work = _Work()
+        taken = work.take(episode, step, state)
+        if taken.is_new:
+            await self._changes.store(episode, work.stored())
+            self._finish(work)
         return taken
 
     async def step_many(
@@ -98,89 +90,82 @@ class Stepping:
         results: list[Any] = [None] * len(entries)
         left = list(range(len(entries)))
         while left:
-            await self._load(entries, left, results)
-            left = await self._round(entries, [i for i in left if results[i] is None], results)
-        return list(zip(entries, results, strict=True))
-
-    async def _load(
-        self, entries: Sequence[Entry], left: Sequence[int], results: list[Any]
-    ) -> None:
-        """Bring every episode to memory; one that cannot be found is its entry's error."""
-        for i in left:
-            if entries[i].episode not in self._loaded.episodes:
+            left = await self._round(entries, left, results)
+            for i in left:
                 try:
-                    await self._loaded.episode(entries[i].episode)
+                    await self._changes.quiet(entries[i].episode)
                 except PlauditError as error:
                     results[i] = error
+            left = [i for i in left if results[i] is None]
+        return list(zip(entries, results, strict=True))
 
     async def _round(
         self, entries: Sequence[Entry], left: Sequence[int], results: list[Any]
     ) -> list[int]:
         """Take every step that can be taken now; those that have to wait."""
-        together: dict[str, int] = {}  # which episodes, and where their results go
-        stored: list[Write] = []
-        events: list[Event] = []
-        waiting: list[int] = []
-        in_the_way: list[HostedEpisode] = []
+        work, together, waiting = _Work(), [], []
+        episodes = self._loaded.episodes
         for i in left:
-            entry, episode = entries[i], self._loaded.episodes.get(entries[i].episode)
-            if episode is None or episode.is_writing or entry.episode in together:
+            entry = entries[i]
+            episode = episodes.get(entry.episode)
+            if episode is None or episode.is_writing or episode in work.episodes:
                 waiting.append(i)
-                in_the_way += [] if episode is None else [episode]
                 continue
             try:
-                taken, event = self._take(episode, entry.step, entry.state, stored)
+                taken = results[i] = work.take(episode, entry.step, entry.state)
             except PlauditError as error:
                 results[i] = error
                 continue
-            results[i] = taken
-            events += [] if event is None else [event]
             if taken.is_new:
-                together[entry.episode] = i
-        await self._store(together, stored, results)
-        for event in events:
-            self._broadcast.publish(event)
-        for episode in in_the_way:
-            await self._changes.settled(episode)
+                together.append(i)
+        if together:
+            try:
+                await self._changes.store_together(list(work.episodes), work.stored())
+            except PlauditError as error:  # of one write, and so of each
+                for i in together:
+                    results[i] = error
+            else:
+                self._finish(work)
         return waiting
 
-    def _take(
-        self, episode: HostedEpisode, step: int | None, state: Any, stored: list[Write]
-    ) -> tuple[StepTaken, Event | None]:
-        """The next step of an episode, or the last one again; what to write joins ``stored``."""
+    def _finish(self, work: _Work) -> None:
+        """Steps are on disk."""
+        now = time.monotonic()
+        for episode in work.episodes:
+            episode.used = episode.agent.used = now
+        self._metrics.steps.inc(len(work.episodes))
+        self._filing.count(len(work.episodes))
+        for event in work.events:
+            self._broadcast.publish(event)
+
+
+class _Work:
+    """Steps that are stored together."""
+
+    def __init__(self) -> None:
+        self.episodes: dict[HostedEpisode, None] = {}  # in order, each once
+        self.events: list[Event] = []
+        self._rows: list[Row] = []
+        self._ends: list[Write] = []
+
+    def take(self, episode: HostedEpisode, step: int | None, state: Any) -> StepTaken:
+        """The next step of an episode, or the last one again."""
         agent = episode.agent
         if agent.deleted:
             raise NotFound("episode", episode.id)
         index, value = agent.encode_state(state, "state")
-        if episode.repeats(step, value):
-            return StepTaken.of(episode, is_new=False), None
-        episode.must_run()
-        stored.append(episode.take(index, value))
-        taken = StepTaken.of(episode)
-        if not taken.last:
-            return taken, None
-        event, more = endings.end(episode, None, ended=False)
-        stored += more
-        return taken, event
+        is_new = not episode.repeats(step, value)
+        if is_new:
+            episode.must_run()
+            self._rows.append(episode.take(index, value))
+            self.episodes[episode] = None
+        last = episode.length == agent.horizon
+        if is_new and last:
+            event, ends = endings.end(episode, None, ended=False)
+            self.events.append(event)
+            self._ends += ends
+        return StepTaken(episode, episode.length - 1, episode.action, last, is_new)
 
-    async def _store(
-        self, together: dict[str, int], stored: list[Write], results: list[Any]
-    ) -> None:
-        """One write for many episodes; its failure is the failure of each."""
-        if not together:
-            return
-        episodes = [results[i].episode for i in together.values()]
-        try:
-            await self._changes.store_together(episodes, stored)
-        except PlauditError as error:
-            for i in together.values():
-                results[i] = error
-        else:
-            self._count(episodes)
-
-    def _count(self, episodes: Sequence[HostedEpisode]) -> None:
-        now = time.monotonic()
-        for episode in episodes:
-            episode.used = episode.agent.used = now
-        self._metrics.steps.inc(len(episodes))
-        self._filing.count(len(episodes))
+    def stored(self) -> list[Write]:
+        """What to write."""
+        return [Write(writes.ADD_STEP, self._rows), *self._ends]

@@ -2,8 +2,9 @@
 
 A row at its place among an episode's steps dirties a page of its own, and a commit writes whole
 pages: with many episodes side by side that is most of what a step costs. The journal's last page
-takes them all. Filing moves the oldest rows to their places, many of an episode at a time, in one
-transaction with their removal: a step is always in exactly one of the two.
+takes them all. Filing moves all rows of some of the episodes to their places, in one transaction
+with their removal: a step is always in exactly one of the two. Each episode belongs to one of a few
+parts, which take turns, so that an episode has come to several rows when its turn comes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from app.storage import writes
 from app.storage.tables import journal, steps
 from app.storage.writer import Write
 
-SLICE = 1000  # steps filed at a time: some milliseconds
+PARTS = 8
 
 
 def all_steps(agent: int, episodes: Sequence[int]) -> CompoundSelect[*tuple[Any, ...]]:
@@ -29,9 +30,7 @@ def all_steps(agent: int, episodes: Sequence[int]) -> CompoundSelect[*tuple[Any,
     return union_all(*parts)
 
 
-def filing(most: int = SLICE) -> list[Write]:
-    """The writes that file the oldest steps of the journal."""
-    return [
-        Write(writes.FILE_STEPS, {"most": most}),
-        Write(writes.DROP_FILED, {"most": most}),
-    ]
+def filing(part: int) -> list[Write]:
+    """The writes that file the steps of one part of the episodes."""
+    which = {"parts": PARTS, "part": part}
+    return [Write(writes.FILE_STEPS, which), Write(writes.DROP_FILED, which)]

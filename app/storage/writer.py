@@ -22,19 +22,22 @@ from sqlalchemy.sql.base import Executable
 
 from app.errors import Overloaded, StorageUnavailable
 
-_AT_ONCE = 10_000  # rows of one statement
+_AT_ONCE = 10_000  # writes of one statement
 _ROWS_A_CALL = 128
+
+
+Row = tuple[Any, ...]
 
 
 class Write(NamedTuple):
     """One statement with its parameters; equal neighbours are executed together.
 
-    Parameters by name pass through the types of the columns. A tuple, of every column of an
-    insert in the order of the table, goes to the driver as it is: for rows that are many.
+    Parameters by name pass through the types of the columns. A list of tuples, each of every
+    column of an insert in the order of the table, goes to the driver as it is: for many rows.
     """
 
     statement: Executable
-    parameters: dict[str, Any] | tuple[Any, ...]
+    parameters: dict[str, Any] | list[Row]
 
 
 class _Submission(NamedTuple):
@@ -129,13 +132,13 @@ def execute(connection: Connection, writes: Iterable[Write]) -> None:
     for statement, group in groupby(writes, key=attrgetter("statement")):
         while some := [write.parameters for write in islice(group, _AT_ONCE)]:
             rows: Any = some
-            if isinstance(some[0], tuple):
-                _insert(connection, statement, rows)
+            if isinstance(some[0], list):
+                _insert(connection, statement, list(chain.from_iterable(rows)))
             else:
                 connection.execute(statement, rows)
 
 
-def _insert(connection: Connection, statement: Executable, rows: list[tuple[Any, ...]]) -> None:
+def _insert(connection: Connection, statement: Executable, rows: list[Row]) -> None:
     """Insert rows with few calls of the driver.
 
     Each call gives the interpreter's lock away and has to wait for it again, so one call a row

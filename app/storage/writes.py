@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from app.storage.tables import (
@@ -26,6 +26,7 @@ from app.storage.tables import (
     steps,
     versions,
 )
+from app.storage.writer import Row
 
 ADD_AGENT = insert(agents)
 ADD_EPISODE = insert(episodes)
@@ -40,17 +41,13 @@ ADD_SECRET = upsert(secrets).on_conflict_do_nothing()
 ADD_VERSION = upsert(versions).on_conflict_do_nothing()
 
 
-def step_row(
-    agent: int, episode: int, step: int, index: int, action: int, state: object
-) -> tuple[object, ...]:
+def step_row(agent: int, episode: int, step: int, index: int, action: int, state: object) -> Row:
     """A step, as `ADD_FILED_STEP` takes it: its state's index, the numbers where it is a list."""
     observation = json.dumps(state) if isinstance(state, list) else None
     return agent, episode, step, index, action, observation
 
 
-def journal_row(
-    agent: int, episode: int, step: int, index: int, action: int, state: object
-) -> tuple[object, ...]:
+def journal_row(agent: int, episode: int, step: int, index: int, action: int, state: object) -> Row:
     """A step, as `ADD_STEP` takes it."""
     return None, *step_row(agent, episode, step, index, action, state)
 
@@ -187,21 +184,21 @@ REVOKE_KEY = (
 
 FORGET_ANSWERS = delete(answers).where(answers.c.at < bindparam("before"))
 
-# Agents that were deleted leave in pieces, so that nobody waits for a million rows.
-_first_filed = select(func.min(journal.c.id)).scalar_subquery() + bindparam("most")
+_filed = (journal.c.agent + journal.c.episode) % bindparam("parts") == bindparam("part")
 _columns = [column.name for column in steps.c]
 FILE_STEPS = (  # each by its place in its episode; neighbours share a page, and so one write
     upsert(steps)
     .from_select(
         _columns,
         select(*(journal.c[name] for name in _columns))
-        .where(journal.c.id < _first_filed)
+        .where(_filed)
         .order_by(journal.c.agent, journal.c.episode, journal.c.step),
     )
     .on_conflict_do_nothing()
 )
-DROP_FILED = delete(journal).where(journal.c.id < _first_filed)
+DROP_FILED = delete(journal).where(_filed)
 
+# Agents that were deleted leave in pieces, so that nobody waits for a million rows.
 PURGE_STEPS = delete(steps).where(
     steps.c.agent == bindparam("the_agent"), steps.c.episode < bindparam("before_episode")
 )

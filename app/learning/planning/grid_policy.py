@@ -37,7 +37,7 @@ class GridPolicy:
     ) -> tuple[int, tuple[int, ...]]:
         """The action at ``step`` in ``state``, and the index after it."""
         action, index, theta = self._move(step, state, memory)
-        return action, (self._held(index + (uniform < theta)),)
+        return action, (self._held(index + 1 if uniform < theta else index),)
 
     def branches(
         self, step: int, state: int, memory: tuple[int, ...]
@@ -49,14 +49,15 @@ class GridPolicy:
 
     def _move(self, step: int, state: int, memory: tuple[int, ...]) -> tuple[int, int, float]:
         index = memory[0] if memory else 0
-        low = int(self.low[step, state])
-        within = min(max(index, low), int(self.high[step, state]))
-        action = int(self.actions[self.offsets[step, state] + within - low])
-        whole, theta = _shift(float(self.weights[step, state, action]), self.delta)
+        low, high = self.low.item(step, state), self.high.item(step, state)
+        within = low if index < low else min(index, high)
+        action = self.actions.item(self.offsets.item(step, state) + within - low)
+        whole, theta = _shift(self.weights.item(step, state, action), self.delta)
         return action, index + whole, theta
 
     def _held(self, index: int) -> int:
-        return min(max(index, self.clip[0]), self.clip[1])
+        low, high = self.clip
+        return low if index < low else min(index, high)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything the policy knows, as plain arrays."""
