@@ -1,7 +1,9 @@
 """A real server in a process of its own, on a real SQLite file, for every test of the service."""
 
 import pytest
+from playwright.sync_api import sync_playwright
 
+from tests.service.browser import CHROMIUM, need_chromium
 from tests.service.running import RunningServer, create_agent, wait_learned
 
 
@@ -41,3 +43,15 @@ def start_server(tmp_path):
     yield start
     for server in started:
         server.stop()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A real browser."""
+    need_chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()

@@ -1,9 +1,9 @@
 """The dashboard in a real browser: live, quick with very much in it, and quiet."""
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests.service.browser import CHROMIUM, PATIENCE, Watched, need_chromium
+from tests.service.browser import PATIENCE, Watched, need_chromium
 from tests.service.crowded import crowd
 from tests.service.running import (
     RunningServer,
@@ -45,17 +45,6 @@ def big(server):
             assert answer.is_success, answer.text
         wait_learned(client, agent)
         return agent
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    need_chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

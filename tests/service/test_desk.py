@@ -1,9 +1,9 @@
 """The labelling desk in a real browser."""
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests.service.browser import CHROMIUM, PATIENCE, Watched, need_chromium
+from tests.service.browser import PATIENCE, Watched
 from tests.service.running import LAKE, RunningServer, create_agent
 from tests.service.test_keys import create_key
 
@@ -15,17 +15,6 @@ PIXEL = bytes.fromhex(
     "1f15c4890000000d49444154789c6360606060000000050001a5f64540"
     "0000000049454e44ae426082"
 )
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    need_chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
