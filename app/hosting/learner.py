@@ -247,7 +247,7 @@ def _tell(
         warm.ends += new
     elif kind == "labelled":
         assert value is not None
-        warm.corrections += new and episode in warm.agent.experience.labels
+        warm.corrections += new and (episode, 0) in warm.agent.experience.labels
         warm.agent.label(episode, value)
         warm.labels += new
     elif kind == "withdrawn":

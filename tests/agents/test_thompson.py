@@ -415,9 +415,9 @@ class TestShares:
     def test_a_label_replaced_behind_the_checkpoint_counts_at_once(self):
         agent = agent_of({"kind": "auto"})
         before = agent.shares()
-        agent.label(0, 1 - agent.experience.labels[0])
+        agent.label(0, 1 - agent.experience.labels[0, 0])
         assert not np.array_equal(agent.shares(), before)
-        agent.label(0, 1 - agent.experience.labels[0])
+        agent.label(0, 1 - agent.experience.labels[0, 0])
         np.testing.assert_array_equal(agent.shares(), before)
 
     def test_maps_are_drawn_by_their_shares(self):
