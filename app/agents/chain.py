@@ -2,9 +2,9 @@
 
 The verdicts (episode, label), in the order of the episodes' numbers and for one episode bad before
 good, are cut into batches; the last, unfinished one waits. State k + 1 is an update of state k by
-batch k, so the newest state is a function of which labels there are and not of when they came, or
-from whom. After a label that is late, replaced or withdrawn the chain is replayed from the last kept
-state before it.
+batch k, so the newest state is a function of which labels there are and not of when or from whom
+they came. After a label that is late, replaced or withdrawn the chain is replayed from the last
+kept state before it.
 """
 
 from __future__ import annotations

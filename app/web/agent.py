@@ -22,7 +22,7 @@ from app.hosting.curve import thinned, wilson
 from app.hosting.forecast import SHARE, Forecast, forecast
 from app.hosting.ids import episode_id, read_agent_id
 from app.hosting.keys import Caller
-from app.storage import browsing, reading
+from app.storage import browsing, labelling, reading
 from app.web.drawing import CurveChart, heat, learning_chart
 from app.web.session import PageRoute, page_guard
 from app.web.templating import render
@@ -116,7 +116,7 @@ def _whole(text: str, field: str, below: int) -> int:
 def _read(connection: Connection, agent: int, before: int | None) -> Seen:
     return Seen(
         reading.agent_row(connection, agent),
-        reading.labels_by_episode(connection, agent),
+        labelling.verdicts_of(connection, agent),
         reading.version_rows(connection, agent),
         browsing.newest_episodes(connection, agent, before, _EPISODES + 1),
     )
@@ -135,7 +135,7 @@ def _context(
     baseline = _baseline(agent, insight) if labels else None
     chart: CurveChart = learning_chart(labels, thinned(versions), baseline)
     coming: Forecast = forecast(
-        [(i, one.label) for i, one in enumerate(seen.labels) if one.mode == "learn"],
+        _outcomes(seen.labels),
         len(labels),
         None if promised is None else SHARE * promised,
     )
@@ -159,6 +159,13 @@ def _context(
         "beliefs": None if insight is None else _beliefs(insight, row.display, chosen, names),
         "pick_from_list": agent.specification.states.size <= _MOST_OPTIONS,
     }
+
+
+def _outcomes(verdicts: Sequence[Any]) -> list[tuple[int, int]]:
+    """(labels before it, label) of every labelled episode that was played to learn."""
+    first = {one.number: i for i, one in reversed(list(enumerate(verdicts)))}
+    played = {one.number: one.outcome for one in verdicts if one.mode == "learn"}
+    return [(first[n], outcome) for n, outcome in played.items() if outcome is not None]
 
 
 def _baseline(agent: HostedAgent, insight: Insight | None) -> float | None:

@@ -31,10 +31,17 @@ function madeUp() {
 const tab = sessionStorage.getItem("plaudit-tab") ?? madeUp();
 sessionStorage.setItem("plaudit-tab", tab);
 const visit = madeUp();
-const mine = (more = {}) => ({ tab, visit, ...(desk.agent ? { agent: desk.agent } : {}), ...more });
+const mine = (more = {}) => ({
+  tab,
+  visit,
+  ...(desk.agent ? { agent: desk.agent } : {}),
+  ...labeller(),
+  ...more,
+});
 
 function labeller() {
-  return desk.named ? {} : { labeller: at("labeller").value.trim() };
+  const name = desk.named ? "" : at("labeller").value.trim();
+  return name ? { labeller: name } : {};
 }
 
 function element(name, className, text) {
@@ -93,6 +100,8 @@ function show(answer) {
   at("episode-name").textContent = `${shown.agent_name} · episode ${shown.number}`;
   const steps = shown.steps.length === 1 ? "1 step" : `${shown.steps.length} steps`;
   at("episode-end").textContent = shown.terminated ? `ended after ${steps}` : steps;
+  at("so-far").hidden = shown.labels_wanted === 1;
+  at("so-far").textContent = `${shown.verdicts} of ${shown.labels_wanted} verdicts so far`;
   showFacts();
   showRecording();
   stage.load(shown, !shown.recording);
@@ -157,7 +166,7 @@ function judge(label) {
   const episode = shown;
   const comment = at("comment").value.trim();
   doing(async () => {
-    const body = { episode: episode.id, label, ...labeller(), ...(comment ? { comment } : {}) };
+    const body = { episode: episode.id, label, ...(comment ? { comment } : {}) };
     const answer = await ask("POST", "/label/verdict", mine(body));
     show(answer);
     remember(episode, label);
@@ -174,7 +183,7 @@ function undo() {
   const last = given.at(-1);
   if (!last || busy) return;
   doing(async () => {
-    const body = { episode: last.episode, ...labeller(), ...(shown ? { shown: shown.id } : {}) };
+    const body = { episode: last.episode, ...(shown ? { shown: shown.id } : {}) };
     const answer = await ask("POST", "/label/undo", mine(body));
     given.pop();
     last.entry.remove();
