@@ -81,7 +81,8 @@ class Desk:
     ) -> HostedEpisode | None:
         """The episode to judge next, leased to the holder; None when there is none for them.
 
-        What the labeller has judged does not come again, however many verdicts it still wants.
+        What the labeller has judged does not come again, however many verdicts it still wants;
+        who has not said a name yet is shown everything.
         """
         judged = await self._database.read(labelling.judged_by, agent, labeller)
         left_out = {episode_id(*one) for one in judged} | self._skipped.get(skipper, set())
@@ -158,8 +159,8 @@ class Desk:
             episode = await self._loaded.episode(id_)
         except NotFound:
             return None
-        waits = episode.status == "awaiting_label" and episode.voice_of(labeller) is None
-        return episode if waits else None
+        judged = labeller is not None and episode.voice_of(labeller) is not None
+        return episode if episode.status == "awaiting_label" and not judged else None
 
     async def _order(self, agent: int | None, fresh: bool) -> list[str]:
         """What waits, the most informative first; as it was a moment ago unless it must be fresh.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Connection, and_, literal_column, select
+from sqlalchemy import Connection, and_, literal_column, select
 
 from app.storage.reading import Record, count_waiting
 from app.storage.tables import agents, episodes, labels
@@ -59,25 +59,23 @@ def verdicts_of(connection: Connection, agent: int) -> Sequence[Record]:
 def judged_by(
     connection: Connection, agent: int | None, labeller: str | None
 ) -> set[tuple[int, int]]:
-    """(agent, number) of what waits for more verdicts and has somebody's already."""
-    half: list[ColumnElement[bool]] = [  # as the index has it
-        episodes.c.label.is_(None),
-        episodes.c.verdicts > literal_column("0"),
-        episodes.c.status == "awaiting_label",
-    ]
-    if agent is not None:
-        half.append(episodes.c.agent == agent)
-    own = (
-        select(labels.c.id)
-        .where(_of_episode, labels.c.labeller.is_not_distinct_from(labeller), _holds)
-        .exists()
-    )
-    query = (
+    """(agent, number) of what waits for more verdicts and has those of a labeller, if named."""
+    if labeller is None:
+        return set()
+    own = select(labels.c.id).where(_of_episode, labels.c.labeller == labeller, _holds).exists()
+    query = (  # of all agents: what is half judged has an index, and there is not much of it
         select(episodes.c.agent, episodes.c.number)
         .join(agents, agents.c.id == episodes.c.agent)
-        .where(agents.c.deleted_at.is_(None), *half, own)
+        .where(
+            agents.c.deleted_at.is_(None),
+            episodes.c.label.is_(None),
+            episodes.c.verdicts > literal_column("0"),
+            episodes.c.label_required,
+            own,
+        )
     )
-    return {(row.agent, row.number) for row in connection.execute(query)}
+    found = connection.execute(query)
+    return {(row.agent, row.number) for row in found if agent in (None, row.agent)}
 
 
 def count_left(connection: Connection, agent: int | None, labeller: str | None) -> int:

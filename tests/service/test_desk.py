@@ -196,19 +196,24 @@ def test_two_people_judge_the_same_episode_and_neither_gets_it_twice(server, adm
 
 def test_where_keys_are_off_the_name_says_who_has_judged(open_server, people):
     with open_server.client() as client:
-        agent = waiting(client, 1, GRID | {"labels_wanted": 2})
-        for name in ("Ann", "Ben"):
-            page = people(open_server.url)
-            page.goto(f"{open_server.url}/label?agent={agent}")
-            shown(page)
+        agent = waiting(client, 2, GRID | {"labels_wanted": 3})
+        path = f"/v1/episodes/{episodes(client, agent)[0]['id']}/label"
+        client.post(path, json={"label": 0}).raise_for_status()  # somebody without a name
+        page = people(open_server.url)
+        page.goto(f"{open_server.url}/label?agent={agent}")
+        for name in ("Ann", "Ben"):  # they share a browser
             page.get_by_label("Your name").fill(name)
             page.keyboard.press("Enter")
+            shown(page)
+            press(page, "g", 1)
             press(page, "g", 0)
-            page.reload()
             expect(page.locator("#empty")).to_be_visible(timeout=PATIENCE)
-            expect(page.locator("#left")).to_have_text("0")
-        (view,) = episodes(client, agent)
-        assert (view["status"], view["label"]) == ("labelled", 1)
+            page.reload()
+            expect(page.locator("#left")).to_have_text("0", timeout=PATIENCE)
+            expect(page.locator("#empty")).to_be_visible()
+        judged, half = episodes(client, agent)
+        assert (judged["status"], judged["label"]) == ("labelled", 1)
+        assert (half["status"], half["label"]) == ("awaiting_label", None)
         client.delete(f"/v1/agents/{agent}").raise_for_status()
 
 

@@ -82,6 +82,7 @@ function show(answer) {
   at("skipped").textContent = answer.skipped;
   at("skipped-note").hidden = answer.skipped === 0;
   shown = answer.episode;
+  showWho();
   at("work").hidden = shown === null;
   at("empty").hidden = shown !== null;
   if (shown === null) {
@@ -105,6 +106,12 @@ function show(answer) {
   showFacts();
   showRecording();
   stage.load(shown, !shown.recording);
+}
+
+/** The name stays in sight: what is left depends on who asks. */
+function showWho() {
+  const place = at(shown ? "words" : "empty");
+  if (!desk.named && at("who").parentElement !== place) place.append(at("who"));
 }
 
 function showFacts() {
@@ -312,6 +319,7 @@ if (!desk.named) {
   at("labeller").addEventListener("change", () => {
     localStorage.setItem("plaudit-labeller", at("labeller").value.trim());
     trouble(null);
+    if (!shown) doing(look);
   });
 }
 addEventListener("pagehide", () => {
