@@ -1,5 +1,6 @@
 """Episodes that several people judge: everybody has one verdict, and all of them count."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -13,9 +14,10 @@ from tests.service.running import (
     wait_learned,
     wait_until,
 )
-from tests.service.test_dashboard import page, part, text_of
+from tests.service.test_dashboard import ADMIN_KEY, logged, page, part, text_of
 from tests.service.test_fleets import export, take_in
 from tests.service.test_insights import Listener
+from tests.service.test_keys import create_key
 from tests.service.test_labels import label, log, model, queue, read
 
 WRONG = ["0", "21", "-1", '"2"', "true", "1.5", "2.0", "NaN", "Infinity", "[2]", "1e400"]
@@ -325,6 +327,39 @@ def test_logged_verdicts_that_do_not_fit_are_refused(client, shared, changes, po
 def test_logged_verdicts_may_be_all_there_will_be(client, shared, changes, expected):
     imported = take_in(client, shared, ONE | changes).json()["first"]
     assert standing(client, imported) == expected
+
+
+def test_each_verdict_is_held_against_the_model(client):
+    agent = create_agent(client, labels_wanted=2, name="the doubted of this test")
+    logged(client, agent, 200, lambda i: int(i % 4 == 3))
+    (odd,) = log(client, agent, ([0, 1, 3, 3, 3], 1, None))  # good, and rightly so
+    label(client, odd, label=1, labeller="Ada")
+    label(client, odd, label=0, labeller="Bob")
+    wait_learned(client, agent)
+    shown = text_of(page(client, "/labellers"))
+    number = read(client, odd)["number"]
+    assert re.search(rf"number {number} the doubted of this test bad \d+ % Bob", shown)
+    assert not re.search(rf"number {number} the doubted of this test good", shown)
+
+
+def test_who_only_labels_is_not_told_what_others_said(start_server):
+    server = start_server(PLAUDIT_ADMIN_KEY=ADMIN_KEY)
+    with server.client(ADMIN_KEY) as admin:
+        secret = create_key(admin, "labeller", "Bob")["secret"]
+        episode = over(admin, create_agent(admin, labels_wanted=2))
+        label(admin, episode, label=1, labeller="Ada", comment="tidy")
+
+        def seen():
+            with server.client(follow_redirects=True) as browser:
+                browser.post("/signin", data={"key": secret})
+                return text_of(page(browser, f"/episodes/{episode}"))
+
+        assert "1 of 2 verdicts; hidden until all are there" in seen()
+        assert not re.search("Ada|tidy", seen())
+        with server.client(secret) as bob:
+            label(bob, episode, label=0)
+        assert "2 of 2 verdicts: good by Ada, bad by Bob" in seen()
+        assert "tidy" in seen()
 
 
 def test_pages_show_the_verdicts_that_hold(client):
