@@ -18,7 +18,7 @@ from app.agents.places import Follower, Pair, Places, followers_of, least_known,
 from app.api.guard import READ, TheHost
 from app.errors import InvalidValue, NotFound
 from app.hosting.agent import HostedAgent
-from app.hosting.curve import thinned, wilson
+from app.hosting.curve import outcomes, thinned, wilson
 from app.hosting.forecast import SHARE, Forecast, forecast
 from app.hosting.ids import episode_id, read_agent_id
 from app.hosting.keys import Caller
@@ -135,7 +135,7 @@ def _context(
     baseline = _baseline(agent, insight) if labels else None
     chart: CurveChart = learning_chart(labels, thinned(versions), baseline)
     coming: Forecast = forecast(
-        _outcomes(seen.labels),
+        outcomes(seen.labels),
         len(labels),
         None if promised is None else SHARE * promised,
     )
@@ -159,13 +159,6 @@ def _context(
         "beliefs": None if insight is None else _beliefs(insight, row.display, chosen, names),
         "pick_from_list": agent.specification.states.size <= _MOST_OPTIONS,
     }
-
-
-def _outcomes(verdicts: Sequence[Any]) -> list[tuple[int, int]]:
-    """(labels before it, label) of every labelled episode that was played to learn."""
-    first = {one.number: i for i, one in reversed(list(enumerate(verdicts)))}
-    played = {one.number: one.outcome for one in verdicts if one.mode == "learn"}
-    return [(first[n], outcome) for n, outcome in played.items() if outcome is not None]
 
 
 def _baseline(agent: HostedAgent, insight: Insight | None) -> float | None:
