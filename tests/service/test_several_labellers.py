@@ -201,9 +201,10 @@ def test_every_verdict_is_learned_from_when_it_comes(client):
     assert wait_learned(client, agent)["episodes"]["labelled"] == 1
     # Corrected as if it had been told right from the start.
     label(client, episodes[0], "PUT", label=0, labeller="Bob")
+    withdraw(client, episodes[0], "Cy")
     withdraw(client, episodes[1], "Ada")
     label(client, episodes[2], label=0, labeller="Ada")
-    expected = twice(client, [(0, 1), (0, 0), (0, 0), (2, 1), (2, 0)])
+    expected = twice(client, [(0, 1), (0, 0), (2, 1), (2, 0)])
     assert_same(model(client, agent), expected)
 
 
