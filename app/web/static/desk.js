@@ -91,7 +91,7 @@ function show(answer) {
     at("over").hidden = answer.skipped === 0;
     at("empty-words").textContent =
       answer.left === 0
-        ? "No episode waits for a label. A new one shows up here by itself."
+        ? "No episode waits for your label. A new one shows up here by itself."
         : answer.skipped > 0
           ? `${answer.left} still wait: you skipped them, or others have them before them.`
           : `${answer.left} still wait, and others have them before them.`;
