@@ -57,7 +57,7 @@ def replayed(agent: Reinforce, cap: float | None) -> float:
     """The success after gradients at the replay's own parameters; weighed if there is a cap."""
     state = agent.chain.states[0]
     for index in range(agent.chain.length):
-        lessons = [agent.lesson(number, state) for number in agent.chain.members(index)]
+        lessons = [agent.lesson(verdict, state) for verdict in agent.chain.members(index)]
         weights = np.ones(BATCH) if cap is None else importance(agent, lessons, state.theta, cap)
         labels = np.array([one.label for one in lessons], dtype=np.float64)
         centred = labels - weights @ labels / weights.sum()
@@ -96,7 +96,7 @@ def success(agent: Reinforce) -> float:
 def correct(agent: Reinforce, episodes: list[int]) -> None:
     """Turn the labels of some episodes around."""
     for number in episodes:
-        agent.label(number, 1 - agent.experience.labels[number])
+        agent.label(number, 1 - agent.experience.labels[number, 0])
 
 
 def run(seed: int, steps: int) -> dict[str, float]:

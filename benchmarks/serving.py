@@ -263,8 +263,8 @@ def _fill(database: Path, filled: int, rows: int) -> None:
         for episode in range(filled // 100, rows // 100):
             connection.execute(
                 "INSERT INTO episodes (agent, number, mode, status, label_required, policy_version,"
-                " ended, metadata, created_at, length) VALUES (1, ?, 'learn', 'labelled', 1, 0, 0,"
-                " '{}', 0, 100)",
+                " ended, labels_wanted, verdicts, metadata, created_at, length)"
+                " VALUES (1, ?, 'learn', 'labelled', 1, 0, 0, 1, 1, '{}', 0, 100)",
                 (episode,),
             )
             connection.executemany(

@@ -74,6 +74,8 @@ def upgrade() -> None:
         sa.Column("ended", sa.Boolean(), nullable=False),
         sa.Column("final", sa.Integer(), nullable=True),
         sa.Column("final_observation", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("labels_wanted", sa.Integer(), nullable=False),
+        sa.Column("verdicts", sa.Integer(), nullable=False),
         sa.Column("label", sa.Integer(), nullable=True),
         sa.Column("label_due", sa.BigInteger(), nullable=True),
         sa.Column("metadata", sa.JSON(), nullable=False),
@@ -100,6 +102,13 @@ def upgrade() -> None:
             postgresql_where=sa.text("label_due IS NOT NULL"),
         )
         batch_op.create_index(
+            "ix_episodes_half_judged",
+            ["agent", "number"],
+            unique=False,
+            sqlite_where=sa.text("label IS NULL AND verdicts > 0"),
+            postgresql_where=sa.text("label IS NULL AND verdicts > 0"),
+        )
+        batch_op.create_index(
             batch_op.f("ix_episodes_status_created_at"), ["status", "created_at"], unique=False
         )
 
@@ -110,6 +119,7 @@ def upgrade() -> None:
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("episode", sa.Integer(), nullable=True),
         sa.Column("value", sa.Integer(), nullable=True),
+        sa.Column("voice", sa.Integer(), nullable=True),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("agent", "number", name=op.f("pk_events")),
         sqlite_with_rowid=False,
@@ -151,6 +161,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("agent", sa.BigInteger(), nullable=False),
         sa.Column("episode", sa.Integer(), nullable=False),
+        sa.Column("voice", sa.Integer(), nullable=False),
         sa.Column("label", sa.Integer(), nullable=True),
         sa.Column("labeller", sa.String(length=200), nullable=True),
         sa.Column("comment", sa.Text(), nullable=True),
@@ -243,6 +254,11 @@ def downgrade() -> None:
     op.drop_table("events")
     with op.batch_alter_table("episodes", schema=None) as batch_op:
         batch_op.drop_index(batch_op.f("ix_episodes_status_created_at"))
+        batch_op.drop_index(
+            "ix_episodes_half_judged",
+            sqlite_where=sa.text("label IS NULL AND verdicts > 0"),
+            postgresql_where=sa.text("label IS NULL AND verdicts > 0"),
+        )
         batch_op.drop_index(
             "ix_episodes_due",
             sqlite_where=sa.text("label_due IS NOT NULL"),

@@ -80,13 +80,13 @@ class Agent(ABC, Generic[AnyOptions]):
         """Learn the transitions of an episode that will never be labelled."""
         self.experience.abandon(trajectory)
 
-    def label(self, episode: int, label: int) -> None:
-        """Learn a label, or replace the one that the episode has."""
-        self.experience.label(episode, label)
+    def label(self, episode: int, label: int, voice: int = 0) -> None:
+        """Learn a label, or replace the one that the episode has of this voice."""
+        self.experience.label(episode, label, voice)
 
-    def withdraw(self, episode: int) -> None:
-        """Forget an episode's label as if it had never been given."""
-        self.experience.withdraw(episode)
+    def withdraw(self, episode: int, voice: int = 0) -> None:
+        """Forget an episode's label of this voice as if it had never been given."""
+        self.experience.withdraw(episode, voice)
 
     @abstractmethod
     def plan(

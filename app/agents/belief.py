@@ -54,12 +54,12 @@ class Belief:
 
     def _take_in(self, experience: Experience) -> None:
         fresh = experience.changes[self._seen :]
-        for episode, label, sign in fresh:
-            row = self.features.row(experience.episodes[episode])
-            if sign > 0:
-                self.data.add(row, label)
+        for change in fresh:
+            row = self.features.row(experience.episodes[change.episode])
+            if change.sign > 0:
+                self.data.add(row, change.label)
             else:
-                self.data.remove(row, label)
+                self.data.remove(row, change.label)
         if fresh:
             self._seen += len(fresh)
             self._learned = None

@@ -1,9 +1,10 @@
-"""A chain of updates, one per batch of labelled episodes, that is exact under corrections.
+"""A chain of updates, one per batch of verdicts, that is exact under corrections.
 
-The labelled episodes, in the order of their numbers, are cut into batches; the last, unfinished one
-waits. State k + 1 is an update of state k by batch k, so the newest state is a function of which
-labels there are and not of when they came. After a label that is late, replaced or withdrawn the
-chain is replayed from the last kept state before it.
+The verdicts (episode, label), in the order of the episodes' numbers and for one episode bad before
+good, are cut into batches; the last, unfinished one waits. State k + 1 is an update of state k by
+batch k, so the newest state is a function of which labels there are and not of when or from whom
+they came. After a label that is late, replaced or withdrawn the chain is replayed from the last
+kept state before it.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
+from app.agents.experience import Change
+
 State = TypeVar("State")
+Verdict = tuple[int, int]  # episode and label
 
 
 class Chain(Generic[State]):
     """The states after some of the batches, the newest among them."""
 
     def __init__(
-        self, first: State, batch: int, update: Callable[[State, Sequence[int]], State]
+        self, first: State, batch: int, update: Callable[[State, Sequence[Verdict]], State]
     ) -> None:
         self.batch = batch
-        self.order: list[int] = []  # the labelled episodes, by number
+        self.order: list[Verdict] = []
         self.states: dict[int, State] = {0: first}  # by the number of batches behind them
         self.seen = 0  # changes of labels taken in
         self._update = update
@@ -37,12 +41,12 @@ class Chain(Generic[State]):
         """The state after all batches learned so far."""
         return self.states[self.length]
 
-    def members(self, index: int) -> Sequence[int]:
-        """The episodes of a batch."""
+    def members(self, index: int) -> Sequence[Verdict]:
+        """The verdicts of a batch."""
         return self.order[index * self.batch : (index + 1) * self.batch]
 
-    def follow(self, changes: Sequence[tuple[int, int, int]]) -> State:
-        """Take in the (episode, label, sign) that came since the last call, and learn."""
+    def follow(self, changes: Sequence[Change]) -> State:
+        """Take in the changes of labels that came since the last call, and learn."""
         self._take_back(self._take_in(changes[self.seen :]))
         self.seen = len(changes)
         for index in range(self.length, len(self.order) // self.batch):
@@ -50,13 +54,14 @@ class Chain(Generic[State]):
             self.states = {k: self.states[k] for k in kept(index + 1) if k in self.states}
         return self.newest
 
-    def _take_in(self, fresh: Iterable[tuple[int, int, int]]) -> int:
+    def _take_in(self, fresh: Iterable[Change]) -> int:
         """The first place in the order from which on it is another one."""
         first = len(self.order)
-        for episode, _, sign in fresh:
-            place = bisect_left(self.order, episode)
-            if sign > 0:
-                self.order.insert(place, episode)
+        for change in fresh:
+            verdict = change.episode, change.label
+            place = bisect_left(self.order, verdict)
+            if change.sign > 0:
+                self.order.insert(place, verdict)
             else:
                 del self.order[place]
             first = min(first, place)

@@ -1,14 +1,15 @@
 """Everything an agent has been told: its episodes and their labels.
 
 The rest of an agent is a function of this and of its specification. A label that is replaced or
-withdrawn leaves no trace: the state is what it would have been without it.
+withdrawn leaves no trace: the state is what it would have been without it. Several people may judge
+one episode: each has a voice, 0, 1, 2 …, and every voice's label is an observation of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,15 @@ from app.learning.transitions import TransitionCounts
 Arrays = dict[str, NDArray[Any]]
 
 
+class Change(NamedTuple):
+    """A label that was given, or taken back."""
+
+    episode: int
+    label: int
+    sign: int  # +1 given, -1 taken back
+    voice: int = 0
+
+
 class Experience:
     """The finished episodes by number, their labels, and the transitions they showed."""
 
@@ -29,8 +39,8 @@ class Experience:
         self.observed = observed  # how many numbers are seen; None: states are numbered
         self.transitions = TransitionCounts(spaces)
         self.episodes: dict[int, Trajectory] = {}
-        self.labels: dict[int, int] = {}
-        self.changes: list[tuple[int, int, int]] = []  # (episode, label, +1 given or -1 taken)
+        self.labels: dict[tuple[int, int], int] = {}  # by (episode, voice)
+        self.changes: list[Change] = []
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
         """An episode is over; its transitions count from now on, its label may come later."""
@@ -55,22 +65,27 @@ class Experience:
         trajectory.check_observations(self.observed)
         self.transitions.add(trajectory)
 
-    def label(self, episode: int, label: int) -> None:
-        """Give a finished episode its label, or replace the one it has."""
+    def label(self, episode: int, label: int, voice: int = 0) -> None:
+        """Give a finished episode a label, or replace the one it has of this voice."""
         if episode not in self.episodes:
             raise InvalidValue("episode", f"a finished episode, {episode} is not one")
         if isinstance(label, float) or label not in (0, 1):
             raise InvalidValue("label", "0 or 1")
-        if self.labels.get(episode) == int(label):
+        if self.labels.get((episode, voice)) == int(label):
             return
-        self.withdraw(episode)
-        self.labels[episode] = int(label)
-        self.changes.append((episode, int(label), 1))
+        self.withdraw(episode, voice)
+        self.labels[episode, voice] = int(label)
+        self.changes.append(Change(episode, int(label), 1, voice))
 
-    def withdraw(self, episode: int) -> None:
-        """Take an episode's label back, if it has one."""
-        if episode in self.labels:
-            self.changes.append((episode, self.labels.pop(episode), -1))
+    def withdraw(self, episode: int, voice: int = 0) -> None:
+        """Take an episode's label of this voice back, if it has one."""
+        if (episode, voice) in self.labels:
+            taken = self.labels.pop((episode, voice))
+            self.changes.append(Change(episode, taken, -1, voice))
+
+    def verdicts(self) -> list[tuple[int, int]]:
+        """(episode, label) of every voice, in an order that does not depend on when they came."""
+        return sorted((episode, label) for (episode, _), label in self.labels.items())
 
     @property
     def positives(self) -> int:
@@ -93,7 +108,7 @@ class Experience:
             "ended": np.array([one.ended for one in played], dtype=np.bool_),
             "states": np.concatenate(none + [one.states for one in played]).astype(np.int32),
             "actions": np.concatenate(none + [one.actions for one in played]).astype(np.int32),
-            "changes": np.array(self.changes, dtype=np.int64).reshape(-1, 3),
+            "changes": np.array(self.changes, dtype=np.int64).reshape(-1, 4),
         }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -111,12 +126,12 @@ class Experience:
                 arrays["episodes"].tolist(), states, actions, ends, seen, strict=False
             ):
                 self.episodes[number] = Trajectory(s, a, *end, observations=o)
-            for episode, label, sign in arrays["changes"].tolist():
-                if sign > 0:
-                    self.labels[episode] = label
+            for change in (Change(*row) for row in arrays["changes"].tolist()):
+                if change.sign > 0:
+                    self.labels[change.episode, change.voice] = change.label
                 else:
-                    del self.labels[episode]
-                self.changes.append((episode, label, sign))
+                    del self.labels[change.episode, change.voice]
+                self.changes.append(change)
         except (KeyError, ValueError, TypeError, InvalidValue) as error:
             raise SnapshotError(f"experience: {error!r}") from error
 

@@ -1,6 +1,6 @@
 """The paper's experiment: a network, REINFORCE and Adam, for agents that see numbers.
 
-Every batch of labelled episodes gives one gradient step. Its working settings learn; the paper's
+Every batch of labels gives one gradient step. Its working settings learn; the paper's
 literal ones, `configuration: "literal"`, do not (docs/reinforce.md). Learning is a function of the
 episodes, their labels and who played them: `Chain` replays what a late or corrected label changes.
 """
@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from app.agents.authorship import Authorship
 from app.agents.base import Agent, Mode, Options
-from app.agents.chain import Chain
+from app.agents.chain import Chain, Verdict
 from app.agents.experience import Arrays
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
@@ -51,9 +51,7 @@ class ReinforceOptions(Options):
     configuration: Literal["working", "literal"] = Field(
         default="working", description='"literal" is the paper\'s text; it does not learn'
     )
-    batch: int = Field(
-        default=30, strict=True, ge=1, le=10_000, description="labelled episodes per step"
-    )
+    batch: int = Field(default=30, strict=True, ge=1, le=10_000, description="labels per step")
     hidden: tuple[Width, ...] = Field(
         default=(64, 64), max_length=12, description="widths of the hidden layers"
     )
@@ -150,23 +148,23 @@ class Reinforce(Agent[ReinforceOptions]):
     def _success(self) -> float:
         """The share of good labels in the last full batch; one half before there is one."""
         last = self.chain.members(self.chain.length - 1) if self.chain.length else []
-        labels = [self.experience.labels.get(episode, 0) for episode in last]
-        return sum(labels) / len(labels) if labels else 0.5
+        return sum(label for _, label in last) / len(last) if last else 0.5
 
-    def _update(self, state: Adam, episodes: Sequence[int]) -> Adam:
+    def _update(self, state: Adam, verdicts: Sequence[Verdict]) -> Adam:
         """One gradient step; an episode that was played elsewhere counts as played by this."""
-        lessons = [self.lesson(episode, state) for episode in episodes]
+        lessons = [self.lesson(verdict, state) for verdict in verdicts]
         gradient = batch_gradient(self.network, lessons, self.options.advantages, self.lens)
         return state.climb(gradient, self.options.step_size)
 
-    def lesson(self, episode: int, state: Adam) -> Lesson:
-        """What an episode has to teach, and the parameters that played it, or else those given."""
+    def lesson(self, verdict: Verdict, state: Adam) -> Lesson:
+        """What a verdict has to teach, and the parameters that played, or else those given."""
+        episode, label = verdict
         trajectory, player = self.experience.episodes[episode], self.authorship.of(episode)
         assert trajectory.observations is not None  # the experience has refused the others
         return Lesson(
             trajectory.observations,
             trajectory.actions,
-            self.experience.labels[episode],
+            label,
             state.theta if player is None else player,
         )
 
@@ -184,10 +182,11 @@ class Reinforce(Agent[ReinforceOptions]):
         said = []
         if self.options.configuration == "literal":
             said.append("The paper's literal configuration is not expected to learn.")
-        foreign = sum(episode not in self.authorship.played for episode in self.experience.labels)
+        labelled = {episode for episode, _ in self.experience.labels}
+        foreign = labelled - self.authorship.played.keys()
         if foreign:
             said.append(
-                f"{foreign} labelled episodes were not played on this agent's plans; "
+                f"{len(foreign)} labelled episodes were not played on this agent's plans; "
                 "they are learned from as if they had been."
             )
         return said
@@ -201,7 +200,7 @@ class Reinforce(Agent[ReinforceOptions]):
             "theta": np.array([state.theta for state in kept]),
             "mean": np.array([state.mean for state in kept]),
             "square": np.array([state.square for state in kept]),
-            "order": np.array(self.chain.order, dtype=np.int64),
+            "order": np.array(self.chain.order, dtype=np.int64).reshape(-1, 2),
             "seen": np.array([self.chain.seen, self._planned_at]),
         }
 
@@ -211,7 +210,7 @@ class Reinforce(Agent[ReinforceOptions]):
                 raise InvalidValue("theta", f"{self.network.parameters} parameters")
             kept = zip(*(arrays[key] for key in ("theta", "mean", "square", "steps")), strict=True)
             self.chain.states = {int(n): Adam(theta, m, s, int(n)) for theta, m, s, n in kept}
-            self.chain.order = arrays["order"].tolist()
+            self.chain.order = [(episode, label) for episode, label in arrays["order"].tolist()]
             self.chain.seen, self._planned_at = (int(n) for n in arrays["seen"])
             prefix = "authorship."
             who = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}

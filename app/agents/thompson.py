@@ -117,11 +117,17 @@ class Thompson(ModelBased[ThompsonOptions]):
         """How probable each feature map is, from the labels up to the last checkpoint."""
         if not self._choices:
             return np.ones(1)
-        labelled = self.experience.labels
-        known = sorted(labelled)[: checkpoint(len(labelled))]
-        labels = np.array([labelled[episode] for episode in known], dtype=np.float64)
-        key = np.array(known, dtype=np.int64).tobytes() + labels.tobytes()
+        known = self._known()
+        key = np.array(known, dtype=np.int64).tobytes()
         if self._weighed is None or self._weighed[0] != key:
-            played = [self.experience.episodes[episode] for episode in known]
+            played = [self.experience.episodes[episode] for episode, _ in known]
+            labels = np.array([label for _, label in known], dtype=np.float64)
             self._weighed = key, weigh(self._choices, played, labels, self.spec.seed)
         return self._weighed[1]
+
+    def _known(self) -> list[tuple[int, int]]:
+        """The verdicts that the maps are weighed by; all of an episode's, or none."""
+        verdicts = self.experience.verdicts()
+        count = checkpoint(len(verdicts))
+        last = verdicts[count - 1][0] if count else -1
+        return [verdict for verdict in verdicts if verdict[0] <= last]

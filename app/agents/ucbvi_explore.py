@@ -8,6 +8,7 @@ which those are.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
@@ -118,9 +119,10 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         return self.exploration.episodes + len(self._labelled_since()) + 1
 
     def _labelled_since(self) -> list[int]:
-        """The labelled episodes that ended after exploration, in their order."""
+        """The episodes that ended after exploration, in their order, once for each label."""
         since = list(self.experience.episodes)[self.exploration.episodes :]
-        return [number for number in since if number in self.experience.labels]
+        given = Counter(episode for episode, _ in self.experience.labels)
+        return [number for number in since for _ in range(given[number])]
 
     def design(self, learned: Learned) -> Posterior:
         """Sigma_t, over the episodes after exploration even where others were labelled too."""

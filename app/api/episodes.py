@@ -18,7 +18,7 @@ from app.hosting.episode import HostedEpisode
 from app.hosting.host import Host
 from app.hosting.ids import episode_id, read_agent_id
 from app.hosting.keys import Caller
-from app.storage import reading
+from app.storage import labelling, reading
 
 router = APIRouter(prefix="/v1", tags=["episodes"])
 
@@ -45,7 +45,13 @@ async def start_episode(
 
     async def act(remember: Remember | None) -> schemas.EpisodeSummary:
         episode = await host.play.start(
-            hosted, body.mode, body.wait, body.external_id, dict(body.metadata), remember
+            hosted,
+            body.mode,
+            body.wait,
+            body.external_id,
+            dict(body.metadata),
+            body.labels_wanted,
+            remember,
         )
         return await summary(host, episode)
 
@@ -96,7 +102,7 @@ async def read_episode(
     if row is None:
         raise NotFound("episode", episode)
     steps = await host.database.read(reading.step_rows, agent, number)
-    labels = await host.database.read(reading.label_rows, agent, number)
+    labels = await host.database.read(labelling.label_rows, agent, number)
     return views.episode_view(hosted, row, steps, labels, await host.loaded.insight(hosted))
 
 

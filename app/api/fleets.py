@@ -22,6 +22,7 @@ from app.hosting.host import Host
 from app.hosting.ids import episode_id, read_agent_id
 from app.hosting.keys import Caller
 from app.hosting.logbook import LoggedEpisode
+from app.hosting.verdicts import Verdict, majority
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ _LINE = {
     "schema": {"type": "string"},
     "example": '{"episode": "eps_0123456789_0", "number": 0, "states": [0, 4, 8], '
     '"actions": [1, 1], "terminated": true, "label": 0, "status": "labelled", '
+    '"labels_wanted": 1, "verdicts": [{"label": 0, "labeller": "Ada", "comment": null}], '
     '"mode": "learn", "policy_version": 0, "external_id": null, "metadata": {}}\n',
 }
 
@@ -70,18 +72,28 @@ async def import_trajectories(
 def _logged(one: schemas.LoggedTrajectory, place: int, host: Host) -> LoggedEpisode:
     checks.bounded(one.metadata, host.settings.metadata_bytes, f"trajectories.{place}.metadata")
     status = one.status if one.status in ("completed", "abandoned") else None
-    if one.label is not None and status is not None:
+    verdicts = _verdicts(one)
+    if (one.label is not None and status is not None) or (verdicts and status == "abandoned"):
         raise InvalidValue(f"trajectories.{place}.status", "labelled, where there is a label")
+    if one.label is not None and one.label != majority(verdicts):
+        raise InvalidValue(f"trajectories.{place}.label", "the majority of its verdicts")
     return LoggedEpisode(
         one.states,
         one.actions,
-        None if one.label is None else int(one.label),
+        verdicts,
+        one.label is not None,
+        one.labels_wanted,
         one.terminated,
         status,
         one.external_id,
-        one.labeller,
         dict(one.metadata),
     )
+
+
+def _verdicts(one: schemas.LoggedTrajectory) -> list[Verdict]:
+    if one.verdicts:
+        return [Verdict(int(said.label), said.labeller, said.comment) for said in one.verdicts]
+    return [] if one.label is None else [Verdict(int(one.label), one.labeller)]
 
 
 def _taken(agent: HostedAgent, numbers: range) -> schemas.TrajectoriesAnswer:

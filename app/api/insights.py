@@ -22,7 +22,7 @@ from app.hosting.host import Host
 from app.hosting.ids import read_agent_id
 from app.hosting.keys import Caller
 from app.hosting.portrait import model_document, policy_document
-from app.storage import reading
+from app.storage import labelling, reading
 
 router = APIRouter(prefix="/v1/agents/{agent}", tags=["insight"])
 
@@ -41,6 +41,7 @@ _NAMES = {
     "given_up": "episode.abandoned",
     "labelled": "label.given",
     "withdrawn": "label.withdrawn",
+    "settled": "label.settled",
     "policy": "policy.replaced",
 }
 
@@ -103,7 +104,7 @@ async def read_policy(
 async def read_curve(agent: AgentId, host: TheHost, _: Annotated[Caller, guard(READ)]) -> CurveView:
     """What the dashboard draws: observed success with its interval, and every policy's promise."""
     hosted = await host.loaded.agent(read_agent_id(agent))
-    labels = await host.database.read(reading.labels_by_episode, hosted.number)
+    labels = await host.database.read(labelling.verdicts_of, hosted.number)
     versions = await host.database.read(reading.version_rows, hosted.number)
     return CurveView.model_validate(
         {

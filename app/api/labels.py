@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from app.api import schemas
 from app.api.guard import JUDGE, TheHost, guard
 from app.api.parameters import EpisodeId
 from app.api.problems import declared
 from app.hosting.episode import HostedEpisode
-from app.hosting.judgement import Verdict
 from app.hosting.keys import ANYONE, Caller
+from app.hosting.verdicts import Verdict
 
 router = APIRouter(prefix="/v1/episodes/{episode}/label", tags=["labels"])
 
@@ -26,7 +26,10 @@ async def give_label(
     host: TheHost,
     caller: Annotated[Caller, guard(JUDGE)],
 ) -> schemas.VerdictAnswer:
-    """Good or bad. The same label again is harmless; another is a conflict."""
+    """Good or bad. The same label again is harmless; another is a conflict.
+
+    Where the episode wants labels of several people, each has one of their own.
+    """
     return _answer(await host.judgement.give(episode, _verdict(body, caller)))
 
 
@@ -41,12 +44,22 @@ async def replace_label(
     return _answer(await host.judgement.replace(episode, _verdict(body, caller)))
 
 
-@router.delete("", summary="Withdraw a label", responses=declared(404, 409, 503))
+@router.delete("", summary="Withdraw a label", responses=declared(404, 409, 422, 503))
 async def withdraw_label(
-    episode: EpisodeId, host: TheHost, caller: Annotated[Caller, guard(JUDGE)]
+    episode: EpisodeId,
+    host: TheHost,
+    caller: Annotated[Caller, guard(JUDGE)],
+    labeller: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=200,
+            description="whose, where several judge; by default the name of the key",
+        ),
+    ] = None,
 ) -> schemas.VerdictAnswer:
     """The model is then what it would have been without it."""
-    return _answer(await host.judgement.withdraw(episode, _name(caller)))
+    return _answer(await host.judgement.withdraw(episode, labeller or _name(caller)))
 
 
 def _verdict(body: schemas.Verdict, caller: Caller) -> Verdict:
@@ -62,6 +75,8 @@ def _answer(episode: HostedEpisode) -> schemas.VerdictAnswer:
         {
             "episode": episode.id,
             "label": episode.label,
+            "verdicts": len(episode.verdicts),
+            "labels_wanted": episode.labels_wanted,
             "status": episode.status,
             "learning": episode.agent.learning,
             "policy_version": episode.agent.version,

@@ -14,6 +14,7 @@ from app.hosting.agent import HostedAgent
 from app.hosting.ids import agent_id, episode_id
 from app.hosting.keys import Key
 from app.hosting.specification import Specification, read_specification
+from app.hosting.verdicts import in_force
 from app.learning.trajectory import UNREPORTED, Trajectory
 
 _SPECIFICATION = tuple(Specification.model_fields)
@@ -75,6 +76,7 @@ def episode_fields(row: Any, horizon: int, length: int) -> dict[str, Any]:
         "mode": row.mode,
         "status": row.status,
         "label_required": row.label_required,
+        "labels_wanted": row.labels_wanted,
         "label": row.label,
         "policy_version": row.policy_version,
         "horizon": horizon,
@@ -119,6 +121,12 @@ def episode_view(
         ],
         final=final,
         terminated=row.ended,
+        verdicts=[
+            schemas.VerdictView.model_validate(
+                {"label": one.label, "labeller": one.labeller, "at": moment(one.at)}
+            )
+            for one in in_force(labels).values()
+        ],
         labels=[
             schemas.LabelChange(
                 label=one.label, labeller=one.labeller, comment=one.comment, at=moment(one.at)

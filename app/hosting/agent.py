@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from app.agents import AGENT_KINDS
@@ -46,13 +46,18 @@ class Event:
     episode: int | None
     value: int | None
     at: int
+    voice: int | None = None  # which of the episode's verdicts a label is
+
+    def stored(self) -> Write:
+        """The write that appends it to the log."""
+        return Write(writes.ADD_EVENT, asdict(self))
 
     def public(self) -> dict[str, Any]:
         """As clients see it."""
         body: dict[str, Any] = {"agent": agent_id(self.agent), "number": self.number}
         if self.episode is not None:
             body["episode"] = episode_id(self.agent, self.episode)
-        if self.kind == "labelled":
+        if self.kind in ("labelled", "settled"):
             body["label"] = self.value
         if self.kind == "policy":
             body["policy_version"] = self.value
@@ -120,7 +125,13 @@ class HostedAgent:
         return self.plans[max(numbers)] if numbers else None
 
     def record(
-        self, kind: str, episode: int | None, value: int | None, now: int, **more: int
+        self,
+        kind: str,
+        episode: int | None,
+        value: int | None,
+        now: int,
+        voice: int | None = None,
+        **more: int,
     ) -> tuple[Event, list[Write]]:
         """The next event of the log, with the writes that make it so.
 
@@ -129,16 +140,8 @@ class HostedAgent:
         self.last_event += 1
         if kind in LESSONS:
             self.last_lesson = self.last_event
-        event = Event(self.number, self.last_event, kind, episode, value, now)
-        row = {
-            "agent": self.number,
-            "number": event.number,
-            "kind": kind,
-            "episode": episode,
-            "value": value,
-            "at": now,
-        }
-        return event, [Write(writes.ADD_EVENT, row), self.count(**more)]
+        event = Event(self.number, self.last_event, kind, episode, value, now, voice)
+        return event, [event.stored(), self.count(**more)]
 
     def count(self, **more: int) -> Write:
         """The write that moves the counters."""

@@ -39,6 +39,18 @@ def wilson(good: int, total: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
+def outcomes(verdicts: Sequence[Any]) -> list[tuple[int, int]]:
+    """(labels before it, label) of every labelled episode that was played to learn.
+
+    Several verdicts on an episode are several labels, and one outcome: they go together.
+    """
+    found: dict[int, tuple[int, int]] = {}
+    for before, one in enumerate(verdicts):
+        if one.mode == "learn" and one.outcome is not None:
+            found.setdefault(one.number, (before, one.outcome))
+    return list(found.values())
+
+
 def thinned(rows: Sequence[Any]) -> list[Any]:
     """At most 200 of the rows, evenly, the last among them."""
     if len(rows) <= MOST_POINTS:

@@ -14,13 +14,14 @@ from app.hosting.agent import HostedAgent, HostedPlan
 from app.hosting.database import Database
 from app.hosting.episode import HostedEpisode
 from app.hosting.ids import episode_id
-from app.hosting.judgement import MOST_RANKED, Judgement, Verdict
+from app.hosting.judgement import MOST_RANKED, Judgement
 from app.hosting.learner import EXPLOIT
 from app.hosting.learning import Learning
 from app.hosting.leases import Leases
 from app.hosting.loaded import Loaded
+from app.hosting.verdicts import Verdict
 from app.learning.trajectory import UNREPORTED, Trajectory
-from app.storage import reading
+from app.storage import labelling, reading
 
 _MOST_AGENTS = 200  # whose waiting episodes are compared with one another
 _PATIENCE_SECONDS = 1.0  # to wait for an order; then one by age has to do
@@ -67,21 +68,29 @@ class Desk:
         self._skipped: OrderedDict[str, set[str]] = OrderedDict()
         self._before: OrderedDict[str, _Before] = OrderedDict()
 
-    async def left(self, agent: int | None) -> int:
-        """How many episodes wait for a label, at one agent or at all."""
-        return await self._database.read(reading.count_waiting, agent)
+    async def left(self, agent: int | None, labeller: str | None) -> int:
+        """How many episodes somebody can still judge, at one agent or at all."""
+        return await self._database.read(labelling.count_left, agent, labeller)
 
     def skips(self, skipper: str) -> int:
         """How many episodes somebody has skipped."""
         return len(self._skipped.get(skipper, ()))
 
-    async def next(self, holder: str, skipper: str, agent: int | None) -> HostedEpisode | None:
-        """The episode to judge next, leased to the holder; None when there is none for them."""
+    async def next(
+        self, holder: str, skipper: str, agent: int | None, labeller: str | None
+    ) -> HostedEpisode | None:
+        """The episode to judge next, leased to the holder; None when there is none for them.
+
+        What the labeller has judged does not come again, however many verdicts it still wants;
+        who has not said a name yet is shown everything.
+        """
+        judged = await self._database.read(labelling.judged_by, agent, labeller)
+        left_out = {episode_id(*one) for one in judged} | self._skipped.get(skipper, set())
         for fresh in (False, True):
             for id_ in await self._order(agent, fresh):
-                if id_ in self._skipped.get(skipper, ()) or not self.leases.is_free(id_, holder):
+                if id_ in left_out or not self.leases.is_free(id_, holder):
                     continue
-                episode = await self._waiting(id_)
+                episode = await self._waiting(id_, labeller)
                 if episode is not None and self.leases.take(id_, holder):
                     return episode
         return None
@@ -104,6 +113,8 @@ class Desk:
         hosted = await self._loaded.episode(episode)
         if hosted.status == "labelled":
             raise Conflict("already_labelled", "somebody else has judged this episode")
+        if hosted.voice_of(verdict.labeller) is not None:
+            raise Conflict("already_labelled", "you have judged this episode before")
         predicted, plan = await self._predict(hosted), _shown(hosted.agent)
         await self._judgement.give(episode, verdict)
         self._before[episode] = _Before(hosted.agent.last_lesson, predicted, plan)
@@ -143,12 +154,13 @@ class Desk:
         changed, compared = await asyncio.to_thread(_compare, agent, before.plan, plan)
         return Change(True, before.predicted, after, changed, compared)
 
-    async def _waiting(self, id_: str) -> HostedEpisode | None:
+    async def _waiting(self, id_: str, labeller: str | None) -> HostedEpisode | None:
         try:
             episode = await self._loaded.episode(id_)
         except NotFound:
             return None
-        return episode if episode.status == "awaiting_label" else None
+        judged = labeller is not None and episode.voice_of(labeller) is not None
+        return episode if episode.status == "awaiting_label" and not judged else None
 
     async def _order(self, agent: int | None, fresh: bool) -> list[str]:
         """What waits, the most informative first; as it was a moment ago unless it must be fresh.

@@ -17,7 +17,7 @@ State = tuple[int, Any]  # its index, and as it is kept
 def end(episode: HostedEpisode, final: State | None, ended: bool) -> tuple[Event, list[Write]]:
     """An episode is over: what to write, and the event."""
     agent, now = episode.agent, now_milliseconds()
-    status = "awaiting_label" if episode.label_required else "completed"
+    status = episode.open_status
     known = final is not None or ended
     event, stored = agent.record(
         "finished", episode.number, int(known), now, running=-1, **{status: 1}
@@ -54,6 +54,8 @@ def give_up(episode: HostedEpisode) -> tuple[Event, list[Write]]:
     agent, now, before = episode.agent, now_milliseconds(), episode.status
     if before not in ("running", "awaiting_label"):
         raise Conflict("episode_over", f"the episode is over: it is {before}")
+    if episode.verdicts:
+        raise Conflict("already_labelled", "somebody has judged the episode; withdraw that first")
     # What a finished episode showed was learned when it finished.
     kind = "abandoned" if before == "running" else "given_up"
     event, stored = agent.record(kind, episode.number, None, now, **{before: -1, "abandoned": 1})
@@ -64,8 +66,8 @@ def give_up(episode: HostedEpisode) -> tuple[Event, list[Write]]:
         "the_agent": agent.number,
         "the_episode": episode.number,
         "new_status": "abandoned",
+        "new_verdicts": 0,
         "new_label": None,
-        "new_label_due": None,
         "new_labelled_at": None,
     }
     return event, [Write(writes.LABEL_EPISODE, row), *stored]

@@ -8,6 +8,7 @@ from typing import Any
 from app.errors import Conflict
 from app.hosting.agent import HostedAgent, HostedPlan
 from app.hosting.ids import episode_id
+from app.hosting.verdicts import Verdict
 from app.learning.randomness import number_of, stream_of
 from app.storage import writes
 from app.storage.writer import Row
@@ -23,6 +24,7 @@ class HostedEpisode:
         "id",
         "label",
         "label_required",
+        "labels_wanted",
         "length",
         "memory",
         "mode",
@@ -34,6 +36,7 @@ class HostedEpisode:
         "status",
         "stream",
         "used",
+        "verdicts",
     )
 
     def __init__(self, agent: HostedAgent, number: int, mode: str, plan: HostedPlan | None) -> None:
@@ -44,8 +47,10 @@ class HostedEpisode:
         self.plan = plan  # None once nobody needs it
         self.policy_version = 0 if plan is None else plan.version
         self.label_required = True if plan is None else plan.label_required
+        self.labels_wanted = agent.specification.labels_wanted
         self.status = "running"
-        self.label: int | None = None
+        self.verdicts: dict[int, Verdict] = {}  # that hold, by voice
+        self.label: int | None = None  # what they come to, once there are enough
         self.final_known = False
         self.memory: tuple[int, ...] = ()
         self.length = 0  # steps taken
@@ -59,6 +64,26 @@ class HostedEpisode:
     def is_writing(self) -> bool:
         """Whether a write is under way; the next change waits for it."""
         return self.pending is not None and not self.pending.done()
+
+    @property
+    def open_status(self) -> str:
+        """Where it stands once it is over, until it is labelled."""
+        return "awaiting_label" if self.label_required else "completed"
+
+    def voice_of(self, labeller: str | None) -> int | None:
+        """Which verdict is somebody's; where one is wanted it is everybody's."""
+        for voice, verdict in self.verdicts.items():
+            if self.labels_wanted == 1 or verdict.labeller == labeller:
+                return voice
+        return None
+
+    def free_voice(self) -> int:
+        """The place of one more verdict."""
+        for voice in range(self.labels_wanted):
+            if voice not in self.verdicts:
+                return voice
+        wanted = self.labels_wanted
+        raise Conflict("already_labelled", f"the episode has all the {wanted} labels it wants")
 
     def repeats(self, step: int | None, state: Any) -> bool:
         """Whether a request is the last step again; a step that does not fit is refused."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import replace
 
 from app.errors import Conflict, NotFound, PlauditError
-from app.hosting.agent import HostedAgent
+from app.hosting import voices
+from app.hosting.agent import Event, HostedAgent
 from app.hosting.broadcast import Broadcast
 from app.hosting.changes import Changes
 from app.hosting.database import Database, now_milliseconds
@@ -18,8 +19,9 @@ from app.hosting.learning import Learning
 from app.hosting.loaded import Loaded
 from app.hosting.play import Play
 from app.hosting.processes import LearningProcesses
+from app.hosting.verdicts import Verdict
 from app.metrics import Metrics
-from app.storage import reading, writes
+from app.storage import reading
 from app.storage.writer import Write
 
 log = logging.getLogger(__name__)
@@ -27,15 +29,6 @@ log = logging.getLogger(__name__)
 MOST_RANKED = 2000  # episodes of one agent that are compared
 _AT_ONCE = 200  # overdue labels handled together
 TIMEOUT = "timeout"  # the labeller of a label that nobody gave in time
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A label, and who gave it."""
-
-    label: int
-    labeller: str | None = None
-    comment: str | None = None
 
 
 class Judgement:
@@ -63,37 +56,45 @@ class Judgement:
         self._ranked: dict[int, tuple[tuple[int, tuple[int, ...]], list[float]]] = {}
 
     async def give(self, episode: str, verdict: Verdict) -> HostedEpisode:
-        """Label an episode; the same label again is harmless, another is refused."""
+        """Label an episode; one's own label again is harmless, another is refused."""
         hosted = await self._judged(episode)
-        if hosted.label is not None:
-            if hosted.label == verdict.label:
-                return hosted
-            raise Conflict(
-                "already_labelled",
-                f"the episode is labelled {hosted.label}; PUT replaces a label",
-            )
-        return await self._label(hosted, verdict)
+        voice = hosted.voice_of(verdict.labeller)
+        if voice is None:
+            return await self._label(hosted, hosted.free_voice(), verdict)
+        own = hosted.verdicts[voice].label
+        if own == verdict.label:
+            return hosted
+        by = "" if hosted.labels_wanted == 1 else " by this labeller"
+        raise Conflict(
+            "already_labelled", f"the episode is labelled {own}{by}; PUT replaces a label"
+        )
 
     async def replace(self, episode: str, verdict: Verdict) -> HostedEpisode:
-        """Label an episode whatever label it had: as if this had been the one from the start."""
+        """Label an episode whatever one's label was: as if this had been it from the start."""
         hosted = await self._judged(episode)
-        if hosted.label == verdict.label:
+        voice = hosted.voice_of(verdict.labeller)
+        if voice is None:
+            voice = hosted.free_voice()
+        elif hosted.verdicts[voice].label == verdict.label:
             return hosted
-        return await self._label(hosted, verdict)
+        return await self._label(hosted, voice, verdict)
 
     async def withdraw(self, episode: str, labeller: str | None = None) -> HostedEpisode:
-        """Take a label back, as if it had never been given."""
+        """Take one's label back, as if it had never been given."""
         hosted = await self._judged(episode)
-        if hosted.label is None:
-            raise Conflict("not_labelled", "the episode has no label to withdraw")
-        status = "awaiting_label" if hosted.label_required else "completed"
-        return await self._set(hosted, None, status, "withdrawn", labeller, None)
+        voice = hosted.voice_of(labeller)
+        if voice is None:
+            by = "" if hosted.labels_wanted == 1 else " of this labeller"
+            raise Conflict("not_labelled", f"the episode has no label{by} to withdraw")
+        changed = voices.withdraw(hosted, voice, labeller, now_milliseconds())
+        return await self._store(hosted, *changed)
 
-    async def _label(self, hosted: HostedEpisode, verdict: Verdict) -> HostedEpisode:
+    async def _label(
+        self, hosted: HostedEpisode, voice: int, verdict: Verdict, settled: bool = False
+    ) -> HostedEpisode:
         self._metrics.labels.labels(str(verdict.label)).inc()
-        return await self._set(
-            hosted, verdict.label, "labelled", "labelled", verdict.labeller, verdict.comment
-        )
+        said = replace(verdict, at=now_milliseconds())
+        return await self._store(hosted, *voices.give(hosted, voice, said, settled))
 
     async def _judged(self, episode: str) -> HostedEpisode:
         """An episode that can be judged, with no write under way."""
@@ -104,61 +105,39 @@ class Judgement:
             raise Conflict("episode_abandoned", "the episode was given up; it takes no label")
         return hosted
 
-    async def _set(
-        self,
-        hosted: HostedEpisode,
-        label: int | None,
-        status: str,
-        kind: str,
-        labeller: str | None,
-        comment: str | None,
+    async def _store(
+        self, hosted: HostedEpisode, event: Event, stored: list[Write]
     ) -> HostedEpisode:
-        """Store a change of an episode's label, and learn from it."""
-        agent, now = hosted.agent, now_milliseconds()
-        good = (label or 0) - (hosted.label or 0)
-        moved = {} if hosted.status == status else {hosted.status: -1, status: 1}
-        event, stored = agent.record(kind, hosted.number, label, now, good=good, **moved)
-        hosted.label, hosted.status = label, status
-        row = {
-            "the_agent": agent.number,
-            "the_episode": hosted.number,
-            "new_status": status,
-            "new_label": label,
-            "new_label_due": None,
-            "new_labelled_at": None if label is None else now,
-        }
-        history = {
-            "agent": agent.number,
-            "episode": hosted.number,
-            "label": label,
-            "labeller": labeller,
-            "comment": comment,
-            "at": now,
-        }
-        label_writes = [Write(writes.LABEL_EPISODE, row), Write(writes.ADD_LABEL, history)]
-        await self._changes.store(hosted, [*label_writes, *stored])
+        """Store a change of an episode's verdicts, and learn from it."""
+        await self._changes.store(hosted, stored)
         self._broadcast.publish(event)
-        self._learning.request(agent)
+        self._learning.request(hosted.agent)
         return hosted
 
     async def expire(self) -> None:
-        """Give overdue episodes their default label, or give them up."""
+        """Do with overdue episodes what was asked for."""
         due = await self._database.read(reading.episodes_due, now_milliseconds(), _AT_ONCE)
         for agent, number in due:
             try:
-                hosted = await self._loaded.episode(episode_id(agent, number))
-                label = hosted.agent.specification.default_label
-                if hosted.status != "awaiting_label":
-                    continue
-                if label is None:
-                    await self._play.abandon(hosted.id)
-                else:
-                    await self.give(hosted.id, Verdict(label, TIMEOUT))
+                await self._expire(episode_id(agent, number))
             except PlauditError as error:
                 log.warning(
                     "an overdue label could not be given",
                     extra={"episode": episode_id(agent, number), "reason": str(error)},
                 )
+
+    async def _expire(self, episode: str) -> None:
+        """The verdicts that are there decide; without any the default does, or it is given up."""
+        hosted = await self._changes.quiet(episode)
+        label = hosted.agent.specification.default_label
+        if hosted.status != "awaiting_label":
+            return
+        if hosted.verdicts:
+            await self._store(hosted, *voices.settle(hosted, now_milliseconds()))
+        elif label is None:
+            await self._play.abandon(hosted.id)
+        else:
+            await self._label(hosted, 0, Verdict(label, TIMEOUT), settled=True)
 
     async def most_informative(self, agent: HostedAgent) -> list[tuple[float, int]]:
         """The episodes that wait for a label, the one that teaches the most first."""

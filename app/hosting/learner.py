@@ -202,8 +202,7 @@ class Learner:
         for event in fresh:
             while made and made[0][0] < event.number:
                 warm.agent.planned(_planned_as(*made.popleft()))
-            after_plan = event.number > warm.version
-            _tell(warm, event.kind, event.episode, event.value, played, after_plan)
+            _tell(warm, event, played, event.number > warm.version)
             if event.kind == "reported" and not warm.agent.observes:
                 final = lessons.read_played(connection, number, [event.episode])[event.episode]
                 warm.agent.report(event.episode, _final(final), final.ended)
@@ -231,10 +230,9 @@ class Learner:
         return snapshot
 
 
-def _tell(
-    warm: _Warm, kind: str, episode: int, value: int | None, played: dict[int, Played], new: bool
-) -> None:
+def _tell(warm: _Warm, event: Any, played: dict[int, Played], new: bool) -> None:
     """One event; ``new`` when the last plan does not know it."""
+    kind, episode, value = event.kind, event.episode, event.value
     if kind == "finished":
         one = played[episode]
         if one.plan is not None:
@@ -246,12 +244,11 @@ def _tell(
         warm.agent.abandon(trajectory(one, bool(value), warm.agent.observes))
         warm.ends += new
     elif kind == "labelled":
-        assert value is not None
-        warm.corrections += new and episode in warm.agent.experience.labels
-        warm.agent.label(episode, value)
+        warm.corrections += new and (episode, event.voice) in warm.agent.experience.labels
+        warm.agent.label(episode, value, event.voice)
         warm.labels += new
     elif kind == "withdrawn":
-        warm.agent.withdraw(episode)
+        warm.agent.withdraw(episode, event.voice)
         warm.corrections += new
 
 

@@ -16,9 +16,10 @@ from app.hosting.database import Database
 from app.hosting.episode import HostedEpisode
 from app.hosting.ids import agent_id, read_episode_id
 from app.hosting.specification import read_specification
+from app.hosting.verdicts import in_force
 from app.learning.planning.policies import unpack_policy
 from app.learning.planning.uniform_policy import UniformPolicy
-from app.storage import reading
+from app.storage import labelling, reading
 
 Key = TypeVar("Key", bound=Hashable)
 Thing = TypeVar("Thing")
@@ -151,7 +152,10 @@ def _read_episode(connection: Connection, agent: HostedAgent, number: int) -> Ho
         last = steps[-1]
         episode.state = last.state if last.observation is None else last.observation
         episode.action, episode.length = last.action, len(steps)
+    if row.verdicts:
+        episode.verdicts = in_force(labelling.label_rows(connection, agent.number, number))
     episode.status, episode.label = row.status, row.label
+    episode.labels_wanted = row.labels_wanted
     episode.policy_version, episode.label_required = row.policy_version, row.label_required
     episode.final_known = row.final is not None or row.ended
     return episode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import InvalidValue
@@ -14,7 +14,9 @@ from app.hosting.broadcast import Broadcast
 from app.hosting.database import Database, now_milliseconds
 from app.hosting.ids import episode_id
 from app.hosting.learning import Learning
-from app.storage import reading, writes
+from app.hosting.verdicts import Verdict, in_force, majority
+from app.hosting.voices import history_row
+from app.storage import labelling, reading, writes
 from app.storage.writer import Row, Write
 
 _PAGE = 100  # episodes read at once
@@ -26,11 +28,12 @@ class LoggedEpisode:
 
     states: Sequence[Any]  # one more than actions where the end is known
     actions: Sequence[Any]
-    label: int | None = None
+    verdicts: Sequence[Verdict] = ()
+    settled: bool = False  # whether they are all there will be, however many are wanted
+    labels_wanted: int | None = None  # by default the agent's, or as many as there are
     terminated: bool | None = None
     status: str | None = None  # "completed" or "abandoned" where no label is wanted
     external_id: str | None = None
-    labeller: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
@@ -43,6 +46,8 @@ class _Encoded:
     final: tuple[int, Any] | None
     ended: bool
     status: str
+    labels_wanted: int
+    label: int | None
     logged: LoggedEpisode
 
     @property
@@ -111,8 +116,23 @@ def _encode(agent: HostedAgent, logged: LoggedEpisode, field_: str) -> _Encoded:
     if logged.terminated is not None:
         ended = logged.terminated
     final = states.pop() if len(states) > length else None
-    status = "labelled" if logged.label is not None else logged.status or "awaiting_label"
-    return _Encoded(states, actions, final, ended, status, logged)
+    wanted = _wanted(agent, logged, field_)
+    settled = bool(logged.verdicts) and (logged.settled or len(logged.verdicts) == wanted)
+    status = "labelled" if settled else logged.status or "awaiting_label"
+    label = majority(logged.verdicts) if settled else None
+    return _Encoded(states, actions, final, ended, status, wanted, label, logged)
+
+
+def _wanted(agent: HostedAgent, logged: LoggedEpisode, field_: str) -> int:
+    """How many labels an episode wants; its verdicts must fit in."""
+    named = [one.labeller for one in logged.verdicts if one.labeller is not None]
+    if len(named) > len(set(named)):
+        raise InvalidValue(f"{field_}.verdicts", "one of each labeller")
+    if logged.labels_wanted is None:
+        return max(agent.specification.labels_wanted, len(logged.verdicts))
+    if len(logged.verdicts) > logged.labels_wanted:
+        raise InvalidValue(f"{field_}.verdicts", f"at most {logged.labels_wanted}, labels_wanted")
+    return logged.labels_wanted
 
 
 class _Import:
@@ -134,12 +154,12 @@ class _Import:
     @property
     def events(self) -> int:
         """How many events the import is."""
-        return sum(1 + (one.logged.label is not None) for one in self._encoded)
+        return sum(1 + len(one.logged.verdicts) for one in self._encoded)
 
     @property
     def totals(self) -> dict[str, int]:
         """How the counters of the agent change."""
-        totals = {"good": sum(one.logged.label or 0 for one in self._encoded)}
+        totals = {"good": sum(one.label or 0 for one in self._encoded)}
         for one in self._encoded:
             totals[one.status] = totals.get(one.status, 0) + 1
         return totals
@@ -150,20 +170,12 @@ class _Import:
         for number, one in enumerate(self._encoded, self._first):
             yield Write(writes.ADD_FILED_STEP, self._steps(number, one))
         for event in self.all_events():
-            yield Write(
-                writes.ADD_EVENT,
-                {
-                    "agent": event.agent,
-                    "number": event.number,
-                    "kind": event.kind,
-                    "episode": event.episode,
-                    "value": event.value,
-                    "at": event.at,
-                },
-            )
+            yield event.stored()
         for number, one in enumerate(self._encoded, self._first):
-            if one.logged.label is not None:
-                yield Write(writes.ADD_LABEL, self._label(number, one))
+            for voice, verdict in enumerate(one.logged.verdicts):
+                said = replace(verdict, at=self._now)
+                row = history_row(self._agent.number, number, voice, said)
+                yield Write(writes.ADD_LABEL, row)
         if self.count is not None:
             yield self.count
         yield from self._also
@@ -175,8 +187,8 @@ class _Import:
             kind = "abandoned" if one.status == "abandoned" else "finished"
             yield Event(agent, number, kind, episode, int(one.is_whole), self._now)
             number += 1
-            if one.logged.label is not None:
-                yield Event(agent, number, "labelled", episode, one.logged.label, self._now)
+            for voice, verdict in enumerate(one.logged.verdicts):
+                yield Event(agent, number, "labelled", episode, verdict.label, self._now, voice)
                 number += 1
 
     def _episode(self, number: int, one: _Encoded) -> dict[str, Any]:
@@ -193,11 +205,13 @@ class _Import:
             "ended": one.ended,
             "final": index,
             "final_observation": value if isinstance(value, list) else None,
-            "label": one.logged.label,
+            "labels_wanted": one.labels_wanted,
+            "verdicts": len(one.logged.verdicts),
+            "label": one.label,
             "metadata": one.logged.metadata,
             "created_at": self._now,
             "finished_at": self._now,
-            "labelled_at": None if one.logged.label is None else self._now,
+            "labelled_at": None if one.label is None else self._now,
         }
 
     def _steps(self, number: int, one: _Encoded) -> list[Row]:
@@ -207,23 +221,16 @@ class _Import:
             for step, ((index, value), action) in enumerate(pairs)
         ]
 
-    def _label(self, number: int, one: _Encoded) -> dict[str, Any]:
-        return {
-            "agent": self._agent.number,
-            "episode": number,
-            "label": one.logged.label,
-            "labeller": one.logged.labeller,
-            "comment": None,
-            "at": self._now,
-        }
-
 
 def _read_page(connection: Any, agent: HostedAgent, first: int) -> list[dict[str, Any]]:
-    pages = reading.episodes_from(connection, agent.number, first, _PAGE)
-    return [_line(agent, row, steps) for row, steps in pages]
+    page = list(reading.episodes_from(connection, agent.number, first, _PAGE))
+    labels = labelling.label_rows_of(connection, agent.number, [row.number for row, _ in page])
+    return [_line(agent, row, steps, labels[row.number]) for row, steps in page]
 
 
-def _line(agent: HostedAgent, row: Any, steps: Sequence[Any]) -> dict[str, Any]:
+def _line(
+    agent: HostedAgent, row: Any, steps: Sequence[Any], labels: Sequence[Any]
+) -> dict[str, Any]:
     """One episode as one line; what import takes back."""
     states = [agent.decode_state(step.state, step.observation) for step in steps]
     if row.final is not None:
@@ -240,5 +247,10 @@ def _line(agent: HostedAgent, row: Any, steps: Sequence[Any]) -> dict[str, Any]:
         "actions": [actions.decode(step.action) for step in steps],
         "terminated": row.ended,
         "label": row.label,
+        "labels_wanted": row.labels_wanted,
+        "verdicts": [
+            {"label": one.label, "labeller": one.labeller, "comment": one.comment}
+            for one in in_force(labels).values()
+        ],
         "metadata": row.metadata,
     }

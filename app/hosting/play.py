@@ -46,9 +46,13 @@ class Play:
         wait: bool,
         external_id: str | None,
         metadata: dict[str, Any],
+        labels_wanted: int | None = None,
         remember: Remember | None = None,
     ) -> HostedEpisode:
-        """Start an episode on the policy in force, after learning that is under way if wanted."""
+        """Start an episode on the policy in force, after learning that is under way if wanted.
+
+        ``labels_wanted`` is the agent's where it is not given.
+        """
         self._may_start(agent)
         if wait:
             await self._catch_up(agent, mode)
@@ -60,6 +64,8 @@ class Play:
         plan = agent.plan_for(number, mode)
         episode = HostedEpisode(agent, number, mode, plan)
         episode.used = time.monotonic()
+        if labels_wanted is not None:
+            episode.labels_wanted = labels_wanted
         row = {
             "agent": agent.number,
             "number": number,
@@ -70,6 +76,8 @@ class Play:
             "policy_version": plan.version,
             "plan": plan.episode,
             "ended": False,
+            "labels_wanted": episode.labels_wanted,
+            "verdicts": 0,
             "metadata": metadata,
             "created_at": now_milliseconds(),
         }

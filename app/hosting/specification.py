@@ -25,6 +25,7 @@ _DURATION = re.compile(
 _SECONDS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 DEFAULT_KIND = "thompson"
 LONGEST_TIMEOUT = 10 * 365 * 86400.0
+LabelsWanted = Annotated[int, Field(ge=1, le=20, strict=True)]
 
 
 def _with_kind(value: Any) -> Any:
@@ -109,14 +110,19 @@ class Specification(Strict):
         description="where episodes start, where that is known: a list of states, all as likely; "
         "one probability for every state; or `states` with their `probabilities`",
     )
+    labels_wanted: LabelsWanted = Field(
+        default=1, description="labellers who judge each of its episodes; all of them count"
+    )
     label_timeout: str | None = Field(
         default=None,
-        description="ISO 8601 duration (weeks to seconds) after which `default_label` is given",
+        description="ISO 8601 duration (weeks to seconds) after which `default_label` is given, or "
+        "an episode that wants more labels is content with those it has",
         examples=["PT24H"],
     )
     default_label: Literal[0, 1] | None = Field(
         default=None,
-        description="given when `label_timeout` has passed; null gives the episode up",
+        description="given when `label_timeout` has passed without any label; null gives the "
+        "episode up",
     )
 
     @cached_property

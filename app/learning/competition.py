@@ -65,7 +65,7 @@ def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
 
 
 def checkpoint(labels: int) -> int:
-    """How many of the first ``labels`` labelled episodes the evidence is taken on."""
+    """How many of the first ``labels`` labels the evidence is taken on."""
     if labels < 2:
         return 0
     steps = math.floor(math.log(labels / 2.0) / math.log(GROWTH) + 1e-9)

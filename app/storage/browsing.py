@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, func, null, select, tuple_
 
 from app.storage.journal import all_steps
 from app.storage.reading import Record
@@ -61,7 +61,10 @@ def newest_episodes(
 def verdicts(connection: Connection, limit: int) -> Sequence[Record]:
     """The newest verdicts and withdrawals, oldest of them first."""
     query = (
-        select(labels.c.agent, labels.c.episode, labels.c.label, labels.c.labeller, labels.c.at)
+        select(
+            *(labels.c[name] for name in ("agent", "episode", "voice", "label", "labeller", "at")),
+            null().label("comment"),  # may be long, and is not shown
+        )
         .join(agents, agents.c.id == labels.c.agent)
         .where(agents.c.deleted_at.is_(None))
         .order_by(labels.c.id.desc())
@@ -71,9 +74,9 @@ def verdicts(connection: Connection, limit: int) -> Sequence[Record]:
 
 
 def judged(connection: Connection, pairs: Sequence[tuple[int, int]]) -> Sequence[Record]:
-    """The rows of some episodes by (agent, number), of those that are labelled now."""
+    """The rows of some episodes by (agent, number), of those that have a verdict now."""
     named = tuple_(episodes.c.agent, episodes.c.number).in_(pairs)
-    query = select(episodes).where(named, episodes.c.status == "labelled")
+    query = select(episodes).where(named, episodes.c.verdicts > 0)
     return connection.execute(query).all()
 
 

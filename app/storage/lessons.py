@@ -58,7 +58,7 @@ def read_snapshot(connection: Connection, agent: int) -> tuple[bytes | None, int
 def read_lessons(connection: Connection, agent: int, after: int) -> Sequence[Record]:
     """The events after one that there is something to learn from, in order."""
     query = (
-        select(events.c.number, events.c.kind, events.c.episode, events.c.value)
+        select(events.c.number, events.c.kind, events.c.episode, events.c.value, events.c.voice)
         .where(events.c.agent == agent, events.c.number > after, events.c.kind.in_(LESSONS))
         .order_by(events.c.number)
     )

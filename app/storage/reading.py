@@ -15,7 +15,6 @@ from app.storage.tables import (
     events,
     keys,
     knowledge,
-    labels,
     plans,
     recordings,
     secrets,
@@ -119,12 +118,6 @@ def step_rows(connection: Connection, agent: int, number: int) -> Sequence[Recor
     return connection.execute(query.order_by("step")).all()
 
 
-def label_rows(connection: Connection, agent: int, number: int) -> Sequence[Record]:
-    """The labels that an episode has had, oldest first."""
-    query = select(labels).where(labels.c.agent == agent, labels.c.episode == number)
-    return connection.execute(query.order_by(labels.c.id)).all()
-
-
 def episode_page(
     connection: Connection,
     agent: int | None,
@@ -218,14 +211,6 @@ def episodes_from(
     for step in connection.execute(all_steps(agent, numbers).order_by("episode", "step")):
         parts[step.episode].append(step)
     return ((row, parts[row.number]) for row in chosen)
-
-
-def labels_by_episode(connection: Connection, agent: int) -> Sequence[Record]:
-    """(number, label, mode) of every labelled episode, in order."""
-    query = select(episodes.c.number, episodes.c.label, episodes.c.mode).where(
-        episodes.c.agent == agent, episodes.c.status == "labelled"
-    )
-    return connection.execute(query.order_by(episodes.c.number)).all()
 
 
 def event_rows(connection: Connection, agent: int, after: int, limit: int) -> Sequence[Record]:

@@ -83,7 +83,9 @@ episodes = Table(
     Column("ended", Boolean, nullable=False),  # by the environment, before the horizon
     Column("final", Integer),  # the state it ended in or led to, where reported
     Column("final_observation", JSON(none_as_null=True)),
-    Column("label", Integer),
+    Column("labels_wanted", Integer, nullable=False),
+    Column("verdicts", Integer, nullable=False),  # that hold now
+    Column("label", Integer),  # what they come to, once it has enough of them
     Column("label_due", BigInteger),
     Column("metadata", JSON, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -97,6 +99,13 @@ episodes = Table(
         "label_due",
         sqlite_where=text("label_due IS NOT NULL"),
         postgresql_where=text("label_due IS NOT NULL"),
+    ),
+    Index(
+        "ix_episodes_half_judged",
+        "agent",
+        "number",
+        sqlite_where=text("label IS NULL AND verdicts > 0"),
+        postgresql_where=text("label IS NULL AND verdicts > 0"),
     ),
     sqlite_with_rowid=False,
 )
@@ -131,6 +140,7 @@ labels = Table(
     Column("id", Integer, primary_key=True),
     Column("agent", BigInteger, nullable=False),
     Column("episode", Integer, nullable=False),
+    Column("voice", Integer, nullable=False),  # 0, 1, …: which of its verdicts this is
     Column("label", Integer),  # null: withdrawn
     Column("labeller", String(200)),
     Column("comment", Text),
@@ -146,6 +156,7 @@ events = Table(
     Column("kind", String(16), nullable=False),
     Column("episode", Integer),
     Column("value", Integer),  # the label; of a new policy its version
+    Column("voice", Integer),  # of a label: which of the episode's verdicts it is
     Column("at", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )

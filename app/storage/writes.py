@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import bindparam, delete, insert, select, update
+from sqlalchemy import bindparam, case, delete, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from app.storage.tables import (
@@ -116,8 +116,10 @@ LABEL_EPISODE = (
     .where(_this_episode)
     .values(
         status=bindparam("new_status"),
+        verdicts=bindparam("new_verdicts"),
         label=bindparam("new_label"),
-        label_due=bindparam("new_label_due"),
+        # A label falls due for as long as verdicts are missing.
+        label_due=case((bindparam("new_status") == "awaiting_label", episodes.c.label_due)),
         labelled_at=bindparam("new_labelled_at"),
     )
 )

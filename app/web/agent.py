@@ -18,11 +18,11 @@ from app.agents.places import Follower, Pair, Places, followers_of, least_known,
 from app.api.guard import READ, TheHost
 from app.errors import InvalidValue, NotFound
 from app.hosting.agent import HostedAgent
-from app.hosting.curve import thinned, wilson
+from app.hosting.curve import outcomes, thinned, wilson
 from app.hosting.forecast import SHARE, Forecast, forecast
 from app.hosting.ids import episode_id, read_agent_id
 from app.hosting.keys import Caller
-from app.storage import browsing, reading
+from app.storage import browsing, labelling, reading
 from app.web.drawing import CurveChart, heat, learning_chart
 from app.web.session import PageRoute, page_guard
 from app.web.templating import render
@@ -116,7 +116,7 @@ def _whole(text: str, field: str, below: int) -> int:
 def _read(connection: Connection, agent: int, before: int | None) -> Seen:
     return Seen(
         reading.agent_row(connection, agent),
-        reading.labels_by_episode(connection, agent),
+        labelling.verdicts_of(connection, agent),
         reading.version_rows(connection, agent),
         browsing.newest_episodes(connection, agent, before, _EPISODES + 1),
     )
@@ -135,7 +135,7 @@ def _context(
     baseline = _baseline(agent, insight) if labels else None
     chart: CurveChart = learning_chart(labels, thinned(versions), baseline)
     coming: Forecast = forecast(
-        [(i, one.label) for i, one in enumerate(seen.labels) if one.mode == "learn"],
+        outcomes(seen.labels),
         len(labels),
         None if promised is None else SHARE * promised,
     )

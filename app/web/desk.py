@@ -20,8 +20,8 @@ from app.hosting.desk import Change
 from app.hosting.episode import HostedEpisode
 from app.hosting.host import Host
 from app.hosting.ids import agent_id, read_agent_id
-from app.hosting.judgement import Verdict
 from app.hosting.keys import ANYONE, Caller
+from app.hosting.verdicts import Verdict
 from app.storage import reading
 from app.web.session import PageRoute, page_guard
 from app.web.templating import render
@@ -44,6 +44,7 @@ class AtDesk(Strict):
     tab: MadeUp  # stays when the page is loaded again: so does what was skipped
     visit: MadeUp  # does not: what a visit that ends gives back is not the next one's
     agent: Text | None = None
+    labeller: Text | None = None  # who it is, where no key says so
 
 
 class OfEpisode(AtDesk):
@@ -57,14 +58,12 @@ class DeskVerdict(OfEpisode):
 
     label: Literal[0, 1]
     comment: Annotated[StrictStr, Field(max_length=4000)] | None = None
-    labeller: Text | None = None
 
 
 class Undo(OfEpisode):
     """A verdict taken back; ``shown`` is the episode that is put aside for it."""
 
     shown: Text | None = None
-    labeller: Text | None = None
 
 
 @pages.get("")
@@ -109,7 +108,7 @@ async def skip(body: OfEpisode, host: TheHost, caller: Judge) -> dict[str, Any]:
 @router.post("/verdict")
 async def judge(body: DeskVerdict, host: TheHost, caller: Judge) -> dict[str, Any]:
     """Label an episode; the next."""
-    verdict = Verdict(body.label, _labeller(caller, body.labeller), body.comment or None)
+    verdict = Verdict(body.label, _labeller(caller, body), body.comment or None)
     await host.desk.judge(_holder(caller, body), body.episode, verdict)
     return await _show(host, caller, body)
 
@@ -118,8 +117,7 @@ async def judge(body: DeskVerdict, host: TheHost, caller: Judge) -> dict[str, An
 async def undo(body: Undo, host: TheHost, caller: Judge) -> dict[str, Any]:
     """Withdraw a label; the same episode again."""
     holder = _holder(caller, body)
-    labeller = _labeller(caller, body.labeller)
-    episode = await host.desk.undo(holder, body.episode, labeller)
+    episode = await host.desk.undo(holder, body.episode, _labeller(caller, body))
     if body.shown is not None and body.shown != body.episode:
         host.desk.leases.release(body.shown, holder)
     return await _answer(host, caller, body, episode)
@@ -131,7 +129,7 @@ async def renew(body: OfEpisode, host: TheHost, caller: Judge) -> dict[str, Any]
     episode = await host.loaded.episode(body.episode)
     waits = episode.status == "awaiting_label"
     held = waits and host.desk.leases.take(body.episode, _holder(caller, body))
-    return {"held": held, "left": await host.desk.left(_agent(body))}
+    return {"held": held, "left": await _left(host, caller, body)}
 
 
 @router.post("/leave", status_code=204)
@@ -160,14 +158,18 @@ def _agent(body: AtDesk) -> int | None:
     return None if body.agent is None else read_agent_id(body.agent)
 
 
-def _labeller(caller: Caller, said: str | None) -> str | None:
-    """Who judged: a key says it, and where there are none the person does."""
-    return said if caller is ANYONE else caller.name
+def _labeller(caller: Caller, body: AtDesk) -> str | None:
+    """Who judges: a key says it, and where there are none the person does."""
+    return body.labeller if caller is ANYONE else caller.name
+
+
+async def _left(host: Host, caller: Caller, body: AtDesk) -> int:
+    return await host.desk.left(_agent(body), _labeller(caller, body))
 
 
 async def _show(host: Host, caller: Caller, body: AtDesk) -> dict[str, Any]:
     holder, skipper = _holder(caller, body), _skipper(caller, body)
-    episode = await host.desk.next(holder, skipper, _agent(body))
+    episode = await host.desk.next(holder, skipper, _agent(body), _labeller(caller, body))
     return await _answer(host, caller, body, episode)
 
 
@@ -176,13 +178,13 @@ async def _answer(
 ) -> dict[str, Any]:
     return {
         "episode": None if episode is None else await _view(host, episode),
-        "left": await host.desk.left(_agent(body)),
+        "left": await _left(host, caller, body),
         "skipped": host.desk.skips(_skipper(caller, body)),
     }
 
 
 async def _view(host: Host, episode: HostedEpisode) -> dict[str, Any]:
-    """What a person needs to judge, and not what the model makes of it."""
+    """What a person needs to judge, and not what the model or others make of it."""
     agent, number = episode.agent, episode.number
     owner = await host.database.read(reading.agent_row, agent.number)
     row = await host.database.read(reading.episode_row, agent.number, number)
@@ -201,6 +203,8 @@ async def _view(host: Host, episode: HostedEpisode) -> dict[str, Any]:
         "agent_name": owner.name,
         "external_id": row.external_id,
         "mode": row.mode,
+        "verdicts": row.verdicts,
+        "labels_wanted": row.labels_wanted,
         "metadata": row.metadata,
         "finished_at": None if row.finished_at is None else moment(row.finished_at),
         "horizon": agent.horizon,

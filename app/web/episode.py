@@ -18,8 +18,9 @@ from app.api.guard import READ, READ_EPISODES, TheHost
 from app.errors import InvalidValue, NotFound
 from app.hosting.agent import HostedAgent
 from app.hosting.keys import Caller
+from app.hosting.verdicts import in_force
 from app.learning.trajectory import UNREPORTED, Trajectory
-from app.storage import reading
+from app.storage import labelling, reading
 from app.web.session import PageRoute, page_guard
 from app.web.templating import render
 from app.web.wording import Names, words
@@ -79,7 +80,7 @@ async def episode_page(
     caller: Annotated[Caller, page_guard(READ_EPISODES)],
     first: Annotated[str, Query(alias="from", max_length=20)] = "0",
 ) -> Response:
-    """An episode; who only labels is not told what the model expects before the verdict."""
+    """An episode; who only labels is not told what the model or others say before it is judged."""
     if not (first.isascii() and first.isdigit()):
         raise InvalidValue("?from", "the number of a step")
     loaded = await host.loaded.episode(episode)
@@ -88,6 +89,7 @@ async def episode_page(
     if seen.row is None or seen.agent is None:
         raise NotFound("episode", episode)
     hidden = seen.row.status == "awaiting_label" and not caller.may(READ)
+    secret = hidden and seen.row.labels_wanted > 1
     insight = None if hidden else await host.loaded.insight(hosted)
     explained = await asyncio.to_thread(_explain, seen, insight)
     names = Names(hosted.specification, seen.agent.display)
@@ -101,7 +103,9 @@ async def episode_page(
         agent=hosted,
         agent_name=seen.agent.name,
         row=seen.row,
-        labels=seen.labels,
+        labels=[] if secret else seen.labels,
+        verdicts=[] if secret else in_force(seen.labels).values(),
+        secret=secret,
         version=seen.version,
         recording=seen.recording,
         hidden=hidden,
@@ -126,7 +130,7 @@ def _read(connection: Connection, agent: int, number: int) -> Seen:
         reading.agent_row(connection, agent),
         row,
         reading.step_rows(connection, agent, number),
-        reading.label_rows(connection, agent, number),
+        labelling.label_rows(connection, agent, number),
         version,
         reading.recording_row(connection, agent, number),
     )

@@ -18,6 +18,7 @@ from app.api.guard import READ, TheHost
 from app.hosting.ids import agent_id, episode_id
 from app.hosting.keys import Caller
 from app.hosting.labellers import CONFIDENT, PAUSE_SECONDS, agreements, contradicts, labellers
+from app.hosting.verdicts import in_force
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.storage import browsing
 from app.web.session import PageRoute, page_guard
@@ -97,7 +98,9 @@ def _judge(recent: Recent) -> tuple[Any, Any, list[Doubt]]:
 
 def _doubts(recent: Recent) -> list[Doubt]:
     """The verdicts that contradict a sure model, the surest first."""
-    by = {(row.agent, row.episode): row.labeller for row in recent.verdicts}
+    said: dict[tuple[int, int], list[Any]] = defaultdict(list)
+    for row in recent.verdicts:
+        said[row.agent, row.episode].append(row)
     models = {agent: Insight.unpack(packed) for agent, packed in recent.insights.items()}
     found = []
     for row in recent.rows:
@@ -109,16 +112,17 @@ def _doubts(recent: Recent) -> list[Doubt]:
             row.ended,
         )
         predicted = models[row.agent].predict(trajectory)
-        if contradicts(predicted, row.label):
-            found.append(
-                Doubt(
-                    episode_id(row.agent, row.number),
-                    row.number,
-                    agent_id(row.agent),
-                    recent.names[row.agent],
-                    row.label,
-                    predicted,
-                    by.get((row.agent, row.number)),
-                )
+        found += [
+            Doubt(
+                episode_id(row.agent, row.number),
+                row.number,
+                agent_id(row.agent),
+                recent.names[row.agent],
+                verdict.label,
+                predicted,
+                verdict.labeller,
             )
+            for verdict in in_force(said[row.agent, row.number]).values()
+            if contradicts(predicted, verdict.label)
+        ]
     return sorted(found, key=lambda one: -abs(one.predicted - one.label))

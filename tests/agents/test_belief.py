@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 
 from app.agents.belief import Belief, Prior
 from app.agents.experience import Experience
@@ -43,7 +44,7 @@ def taught(seed=1, count=15):
 
 def dense_rows(features, experience):
     rows = np.zeros((len(experience.labels), features.dimension))
-    for i, number in enumerate(experience.labels):
+    for i, (number, _) in enumerate(experience.labels):
         indices, values = features.row(experience.episodes[number])
         rows[i, indices] = values
     return rows
@@ -243,6 +244,23 @@ def test_maps_that_tell_steps_apart_are_not_coarse(features, coarse):
     assert belief_of(features).is_coarse is coarse
 
 
+def test_every_voice_is_a_row_of_its_own():
+    """Against another library, on data that have the row of an episode once for each verdict."""
+    experience = taught()
+    for number in range(0, 15, 2):
+        experience.label(number, number % 4 // 2, voice=1)
+    experience.label(3, 1, voice=2)
+    learned = Belief(PAIRS, Prior(None, None, 0.1)).follow(experience)
+    rows, labels = dense_rows(PAIRS, experience), labels_of(experience)
+    assert len(rows) == 24
+    other = LogisticRegression(
+        C=1.0 / learned.precision[0], fit_intercept=False, tol=1e-12, max_iter=10_000
+    ).fit(rows, labels)
+    np.testing.assert_allclose(learned.fit.weights, other.coef_[0], atol=1e-6)
+    alone = Belief(PAIRS, Prior(None, None, 0.1)).follow(taught())
+    assert np.abs(learned.fit.weights - alone.fit.weights).max() > 0.05
+
+
 class TestFollowing:
     """Labels that are replaced, withdrawn or late leave what a fresh belief would have."""
 
@@ -267,7 +285,7 @@ class TestFollowing:
         experience, belief = taught(), Belief(self.FEATURES, self.PRIOR)
         before = belief.follow(experience)
         for number in (2, 5, 9):
-            experience.label(number, 1 - experience.labels[number])
+            experience.label(number, 1 - experience.labels[number, 0])
         replaced = belief.follow(experience)
         assert np.abs(replaced.fit.weights - before.fit.weights).max() > 1e-3
         self.assert_like_fresh(replaced, experience)
@@ -292,8 +310,8 @@ class TestFollowing:
     def test_all_labels_withdrawn_is_none_given(self):
         experience, belief = taught(), Belief(self.FEATURES, self.PRIOR)
         belief.follow(experience)
-        for number in list(experience.labels):
-            experience.withdraw(number)
+        for number, voice in list(experience.labels):
+            experience.withdraw(number, voice)
         learned = belief.follow(experience)
         assert not learned.fit.weights.any()
         self.assert_like_fresh(learned, Experience(SPACES))

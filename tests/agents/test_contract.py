@@ -155,6 +155,53 @@ class TestEveryKind:
                 corrected.withdraw(number)
         assert actions_of(corrected) == actions_of(clean)
 
+    def test_the_order_of_voices_does_not_matter(self, kind):
+        """Two people judge every other episode, in whatever order and with whichever voice."""
+        episodes = recorded()
+        agents = [make_agent(spec_of(kind)) for _ in range(2)]
+        for agent, swapped in zip(agents, (False, True), strict=True):
+            for number, (played, _) in episodes.items():
+                agent.finish(number, episode_of(agent, *played))
+            for number in list(episodes)[:: -1 if swapped else 1]:
+                verdicts = [episodes[number][1], number % 4 // 2][: 1 + number % 2]
+                for voice, label in enumerate(verdicts[::-1] if swapped else verdicts):
+                    agent.label(number, label, voice)
+        assert len(agents[0].experience.labels) == 18
+        assert agents[0].experience.verdicts() == agents[1].experience.verdicts()
+        assert actions_of(agents[0]) == actions_of(agents[1])
+
+    def test_a_voice_that_is_corrected_or_withdrawn_leaves_no_trace(self, kind):
+        episodes = recorded()
+        clean, corrected = (make_agent(spec_of(kind)) for _ in range(2))
+        for number, (played, label) in episodes.items():
+            for agent in (clean, corrected):
+                agent.finish(number, episode_of(agent, *played))
+                agent.label(number, label)
+            corrected.label(number, 1 - label if number % 3 == 0 else label, voice=1)
+            if number % 2 == 0:
+                clean.label(number, label, voice=1)
+        corrected.plan(50, certify=False)
+        for number, (_, label) in episodes.items():
+            if number % 2 == 0:
+                corrected.label(number, label, voice=1)
+            else:
+                corrected.withdraw(number, voice=1)
+        assert corrected.experience.labels == clean.experience.labels
+        assert actions_of(corrected) == actions_of(clean)
+
+    def test_a_snapshot_keeps_every_voice(self, kind):
+        whole = make_agent(spec_of(kind))
+        learn(whole, range(9))
+        for number in (0, 3, 4):
+            whole.label(number, 1 - whole.experience.labels[number, 0], voice=1)
+        again = restore_agent(spec_of(kind), whole.snapshot())
+        assert again.experience.labels == whole.experience.labels
+        for agent in (whole, again):
+            agent.withdraw(3, voice=1)
+            agent.label(4, 1, voice=2)
+        assert learn(again, range(9, 14)) == learn(whole, range(9, 14))
+        assert again.experience.labels == whole.experience.labels
+
     def test_transitions_count_without_a_label(self, kind):
         agent = make_agent(spec_of(kind))
         steps = episode_of(agent, [0, 1], [1, 1], final=2)
@@ -192,7 +239,7 @@ class TestEveryKind:
         agent.plays(1, 0)
         agent.finish(1, play(agent, 1, policy, generator(5, 1)))
         agent.label(1, 1)
-        assert agent.experience.labels == {1: 1}
+        assert agent.experience.labels == {(1, 0): 1}
 
     @pytest.mark.parametrize("label", [2, -1, 0.0, 1.0, None, "1", float("nan")])
     def test_labels_are_0_or_1(self, kind, label):

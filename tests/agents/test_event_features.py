@@ -150,9 +150,9 @@ class TestEveryKindThatPlans:
 
     def test_a_corrected_label_leaves_no_trace(self, kind):
         clean, corrected = agent_of(kind), agent_of(kind)
-        corrected.label(3, 1 - corrected.experience.labels[3])
+        corrected.label(3, 1 - corrected.experience.labels[3, 0])
         corrected.plan(90, certify=False)
-        corrected.label(3, clean.experience.labels[3])
+        corrected.label(3, clean.experience.labels[3, 0])
         plans = [agent.plan(91, certify=False) for agent in (clean, corrected)]
         assert plans[0].value == pytest.approx(plans[1].value, abs=1e-7)
 

@@ -24,6 +24,9 @@ def told():
     for number, trajectory in enumerate(episodes()):
         experience.finish(number, trajectory)
     experience.label(2, 1)
+    experience.label(2, 0, voice=1)
+    experience.label(0, 1, voice=1)
+    experience.withdraw(0, voice=1)
     return experience
 
 
@@ -35,7 +38,8 @@ def test_observations_come_back_from_arrays():
         np.testing.assert_array_equal(found.observations, wanted.observations)
         np.testing.assert_array_equal(found.actions, wanted.actions)
         assert found.ended == wanted.ended
-    assert again.labels == {2: 1}
+    assert again.labels == {(2, 0): 1, (2, 1): 0}
+    assert again.changes == told().changes
 
 
 def test_nothing_comes_back_from_nothing():

@@ -70,17 +70,17 @@ def success(agent, episodes=200):
     return float(np.mean(chances))
 
 
-def by_hand(agent, order, labels, players):
+def by_hand(agent, order, players):
     """The parameters after all batches, from the formulas of REINFORCE and Adam."""
     network, low, high = agent.network, np.array([-2.0, 0.0]), np.array([2.0, 10.0])
     theta = agent_of().chain.states[0].theta
     mean = square = np.zeros_like(theta)
     for step in range(len(order) // BATCH):
         members = order[step * BATCH : (step + 1) * BATCH]
-        y = np.array([labels[n] for n in members], dtype=float)
+        y = np.array([label for _, label in members], dtype=float)
         advantages = (y - y.mean()) / (y.std() + 1e-8)
         gradient = np.zeros_like(theta)
-        for n, factor in zip(members, advantages, strict=True):
+        for (n, _), factor in zip(members, advantages, strict=True):
             one, player = agent.experience.episodes[n], players.get(n)
             inputs = 2 * (one.observations - low) / (high - low) - 1
             at = theta if player is None else player
@@ -103,8 +103,7 @@ class TestLearning:
     def test_its_steps_are_those_of_the_formulas(self):
         agent = agent_of()
         learn(agent, range(4 * BATCH))
-        labels = agent.experience.labels
-        wanted = by_hand(agent, sorted(labels), labels, {})  # each batch played by its own theta
+        wanted = by_hand(agent, agent.experience.verdicts(), {})  # each batch by its own theta
         np.testing.assert_allclose(agent.plan(99).policy.theta, wanted, rtol=1e-9, atol=1e-12)
 
     def test_a_batch_waits_until_it_is_full(self):
@@ -153,9 +152,9 @@ class TestWhoPlayed:
         players = dict.fromkeys(labels, policies[0].theta)
         found = agent.plan(99).policy.theta
         np.testing.assert_allclose(
-            found, by_hand(agent, sorted(labels), labels, players), rtol=1e-9
+            found, by_hand(agent, sorted(labels.items()), players), rtol=1e-9
         )
-        assert np.abs(found - by_hand(agent, sorted(labels), labels, {})).max() > 1e-6
+        assert np.abs(found - by_hand(agent, sorted(labels.items()), {})).max() > 1e-6
 
     def test_a_plan_may_serve_several_episodes(self):
         shared, own = agent_of(), agent_of()
@@ -199,7 +198,7 @@ class TestWhoPlayed:
         learn(agent, range(6 * BATCH))
         for number, trajectory in agent.experience.episodes.items():
             again.finish(number, trajectory)
-            again.label(number, agent.experience.labels[number])
+            again.label(number, agent.experience.labels[number, 0])
         np.testing.assert_array_equal(agent.plan(99).policy.theta, again.plan(99).policy.theta)
 
     def test_the_log_with_its_plans_gives_the_same_agent_always(self):
@@ -255,7 +254,7 @@ class TestWhoPlayed:
 
 class TestCorrections:
     def corrected(self, agent, number):
-        agent.label(number, 1 - agent.experience.labels[number])
+        agent.label(number, 1 - agent.experience.labels[number, 0])
 
     def test_a_corrected_label_is_exact(self):
         """Also for policies that played: the past stays, and is learned from differently."""
@@ -263,10 +262,23 @@ class TestCorrections:
         learn(agent, range(6 * BATCH))
         self.corrected(agent, 7)
         agent.withdraw(3)
-        labels = agent.experience.labels
-        players = {n: agent.authorship.of(n) for n in labels}
-        wanted = by_hand(agent, sorted(labels), labels, players)
+        verdicts = agent.experience.verdicts()
+        players = {n: agent.authorship.of(n) for n, _ in verdicts}
+        wanted = by_hand(agent, verdicts, players)
         np.testing.assert_allclose(agent.plan(99).policy.theta, wanted, rtol=1e-9, atol=1e-12)
+
+    def test_every_voice_teaches(self):
+        agent = agent_of()
+        learn(agent, range(6 * BATCH))
+        before = agent.plan(99).policy.theta
+        for number in (1, 2, 9):
+            agent.label(number, 1 - agent.experience.labels[number, 0], voice=1)
+        verdicts = agent.experience.verdicts()
+        assert len(verdicts) == 6 * BATCH + 3
+        wanted = by_hand(agent, verdicts, {n: agent.authorship.of(n) for n, _ in verdicts})
+        found = agent.plan(99).policy.theta
+        np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+        assert not np.allclose(found, before)
 
     def test_a_correction_taken_back_leaves_no_trace(self):
         agent = agent_of()

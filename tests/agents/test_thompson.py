@@ -412,12 +412,24 @@ class TestShares:
             assert moved or seen[labels] == seen[labels - 1]
         assert len({tuple(shares) for shares in seen}) >= 6
 
+    def test_two_voices_weigh_as_the_same_episode_twice(self):
+        voices, twice = (agent_of({"kind": "auto"}, count=0) for _ in range(2))
+        for number, trajectory, label in history():
+            voices.finish(number, trajectory)
+            for voice, one in enumerate(sorted((label, number % 3 // 2))):
+                voices.label(number, one, voice)
+                twice.finish(2 * number + voice, trajectory)
+                twice.label(2 * number + voice, one)
+        assert checkpoint(40) % 2 == 0  # no episode is cut in two
+        np.testing.assert_allclose(voices.shares(), twice.shares(), rtol=1e-9)
+        assert not np.allclose(voices.shares(), agent_of({"kind": "auto"}).shares(), atol=0.01)
+
     def test_a_label_replaced_behind_the_checkpoint_counts_at_once(self):
         agent = agent_of({"kind": "auto"})
         before = agent.shares()
-        agent.label(0, 1 - agent.experience.labels[0])
+        agent.label(0, 1 - agent.experience.labels[0, 0])
         assert not np.array_equal(agent.shares(), before)
-        agent.label(0, 1 - agent.experience.labels[0])
+        agent.label(0, 1 - agent.experience.labels[0, 0])
         np.testing.assert_array_equal(agent.shares(), before)
 
     def test_maps_are_drawn_by_their_shares(self):

@@ -264,6 +264,21 @@ class TestTheDesign:
         expected = np.sqrt(np.diag(inverse) / H).reshape(H, S, A)
         np.testing.assert_allclose(cells, expected, rtol=1e-9)
 
+    @pytest.mark.parametrize("volunteered", [False, True])
+    def test_every_voice_after_exploration_counts(self, volunteered):
+        agent = self.run()
+        explored = agent.exploration.episodes
+        agent.label(13, 1, voice=1)
+        if volunteered:
+            agent.label(1, 1)
+            agent.label(1, 0, voice=1)
+        learned = agent.beliefs[0].follow(agent.experience)
+        cells, _ = learned.belief.features.widths(agent.design(learned).norms)
+        inverse = np.linalg.inv(self.sigma(agent, [*range(explored, 14), 13]))
+        np.testing.assert_allclose(cells, np.sqrt(np.diag(inverse) / H).reshape(H, S, A), rtol=1e-9)
+        expected = float(np.sqrt(kappa(1.0)) * beta(H * S * A, 16, 1000, 0.05, 1.0))
+        assert agent.confidence_radius() == pytest.approx(expected, rel=1e-12)
+
     def test_t_counts_exploration_too(self):
         agent = self.run()
         expected = float(np.sqrt(kappa(1.0)) * beta(H * S * A, 15, 1000, 0.05, 1.0))
@@ -328,7 +343,7 @@ class TestRestarts:
         replayed = agent_of(**QUICK)
         for number, trajectory in agent.experience.episodes.items():
             replayed.finish(number, trajectory)
-        for number, label in agent.experience.labels.items():
+        for number, label in agent.experience.verdicts():
             replayed.label(number, label)
         assert replayed.progress() == agent.progress()
         assert learn(replayed, range(13, 17))[0] == learn(agent, range(13, 17))[0]

@@ -1,12 +1,13 @@
 """The learning curve's intervals, against the equation that they solve."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from app.hosting.curve import MOST_POINTS, observed, thinned, wilson
+from app.hosting.curve import MOST_POINTS, observed, outcomes, thinned, wilson
 
 Z = norm.ppf(0.975)
 
@@ -65,3 +66,18 @@ def test_thinning_keeps_the_order_and_both_ends(count):
     assert kept == sorted(set(kept))
     if count:
         assert (kept[0], kept[-1]) == (0, count - 1)
+
+
+def test_several_verdicts_are_one_outcome_and_several_labels():
+    rows = [
+        (0, "learn", 1),
+        (1, "learn", 0),
+        (1, "learn", 0),
+        (2, "exploit", 1),
+        (3, "learn", None),  # wants more
+        (5, "imported", 0),
+        (6, "learn", 1),
+        (6, "learn", 1),
+    ]
+    verdicts = [SimpleNamespace(number=n, mode=mode, outcome=o) for n, mode, o in rows]
+    assert outcomes(verdicts) == [(0, 1), (1, 0), (6, 1)]

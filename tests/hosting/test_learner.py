@@ -59,6 +59,8 @@ class Log:
             "label_required": True,
             "policy_version": 0,
             "ended": False,
+            "labels_wanted": 1,
+            "verdicts": 1,
             "metadata": {},
             "created_at": 0,
         }
@@ -70,13 +72,17 @@ class Log:
             Write(writes.ADD_EPISODE, row),
             *(Write(writes.ADD_STEP, step | {"observation": None}) for step in steps),
             self._event("finished", number, 0),
-            self._event("labelled", number, label),
         )
+        self.label(number, label)
 
-    def _event(self, kind, episode, value):
+    def label(self, number, label, voice=0):
+        """A verdict on an episode."""
+        self.write(self._event("labelled", number, label, voice))
+
+    def _event(self, kind, episode, value, voice=None):
         self.events += 1
         row = {"number": self.events, "kind": kind, "episode": episode, "value": value}
-        return Write(writes.ADD_EVENT, {"agent": AGENT, "at": 0, **row})
+        return Write(writes.ADD_EVENT, {"agent": AGENT, "at": 0, "voice": voice, **row})
 
     def publish(self, lesson):
         """Put what was learned in force."""
@@ -122,6 +128,21 @@ def test_a_job_with_nothing_new_plans_nothing(log):
     log.add_episode(0, 1)
     log.publish(learner.run(job(1, -1)))
     assert learner.run(job(1, 2)).plans == []
+
+
+def test_voices_are_told_apart(log):
+    """A second voice is one more label, which can wait; what a voice says anew is a correction."""
+    learner = log.learner()
+    for number in range(62):
+        log.add_episode(number, 1)
+    lesson = learner.run(job(62, -1))
+    log.publish(lesson)
+    log.label(0, 0, voice=1)
+    assert learner.run(job(62, lesson.version)).plans == []
+    log.label(0, 1, voice=1)
+    lesson = learner.run(job(62, lesson.version))
+    assert lesson.labels == 63
+    assert len(lesson.plans) == 2
 
 
 def test_a_process_that_was_not_asked_for_a_while_plans_as_one_that_was(log):

@@ -59,6 +59,8 @@ def _episode(agent, number):
         "policy_version": 2 * number,
         "length": 0,
         "ended": False,
+        "labels_wanted": 1,
+        "verdicts": 1,
         "label": number % 2,
         "metadata": {},
         "created_at": 1_700_000_000_000 + number,
@@ -71,6 +73,7 @@ def _label(agent, number):
     return {
         "agent": agent,
         "episode": number,
+        "voice": 0,
         "label": number % 2,
         "labeller": f"labeller {number % 3}",
         "at": 1_700_000_000_000 + 5000 * number,

@@ -27,6 +27,7 @@ VIEW = {
     "algorithm",
     "seed",
     "initial_states",
+    "labels_wanted",
     "label_timeout",
     "default_label",
     "metadata",

@@ -140,7 +140,7 @@ def test_the_forecast_says_when_it_does_not_know_and_when_it_does(client):
         play(client, start_episode(client, many, wait=False), STATES, label=int(i >= 2))
     wait_learned(client, many)
     shown = part(page(client, f"/agents/{many}"), "forecast")
-    assert "From 24 labels" in shown
+    assert "From 24 labelled episodes" in shown
     assert "too few" not in shown
 
 

@@ -146,6 +146,66 @@ def test_two_people_never_get_the_same_episode(server, admin, people):
     assert {shown(page) for page in pages} | set(seen) == {f"lake · episode {i}" for i in range(8)}
 
 
+def test_two_people_judge_the_same_episode_and_neither_gets_it_twice(server, admin, people):
+    agent = waiting(admin, 2, GRID | {"labels_wanted": 2})
+    pages = {}
+    for name in ("Ann", "Ben"):
+        page = pages[name] = people(server.url)
+        secret = create_key(admin, "labeller", name)["secret"]
+        sign_in(page, server, secret, f"/label?agent={agent}")
+        expect(page.locator("#left")).to_have_text("2", timeout=PATIENCE)
+    ann, ben = pages["Ann"], pages["Ben"]
+    seen = {"Ann": [shown(ann)], "Ben": [shown(ben)]}
+    assert seen["Ann"] != seen["Ben"]  # one at a time
+    expect(ann.locator("#so-far")).to_have_text("0 of 2 verdicts so far")
+    press(ann, "g", 1)
+    expect(ann.locator("#empty")).to_contain_text("others have them", timeout=PATIENCE)
+    press(ben, "b", 1)
+    seen["Ben"].append(shown(ben))
+    expect(ben.locator("#so-far")).to_have_text("1 of 2 verdicts so far")
+    assert "good" not in ben.locator(".stage").inner_text().lower()  # what Ann said
+    assert seen["Ben"][1] == seen["Ann"][0]
+    press(ben, "b", 0)
+    expect(ben.locator("#empty")).to_contain_text("No episode waits", timeout=PATIENCE)
+    seen["Ann"].append(shown(ann))  # by itself
+    assert seen["Ann"][1] == seen["Ben"][0]
+    press(ann, "g", 0)
+    press(ann, "u", 1)  # her own, and not his
+    assert shown(ann) == seen["Ann"][1]
+    expect(ann.locator("#so-far")).to_have_text("1 of 2 verdicts so far")
+    press(ben, "s", 0)  # nothing is left for him
+    press(ann, "b", 0)
+    for one in episodes(admin, agent):
+        view = admin.get(f"/v1/episodes/{one['id']}").json()
+        said = {verdict["labeller"]: verdict["label"] for verdict in view["verdicts"]}
+        again = seen["Ann"][1] == f"lake · episode {view['number']}"
+        assert said == {"Ann": 0 if again else 1, "Ben": 0}
+        assert (view["status"], view["label"]) == ("labelled", 0)
+
+
+def test_where_keys_are_off_the_name_says_who_has_judged(open_server, people):
+    with open_server.client() as client:
+        agent = waiting(client, 2, GRID | {"labels_wanted": 3})
+        path = f"/v1/episodes/{episodes(client, agent)[0]['id']}/label"
+        client.post(path, json={"label": 0}).raise_for_status()  # somebody without a name
+        page = people(open_server.url)
+        page.goto(f"{open_server.url}/label?agent={agent}")
+        for name in ("Ann", "Ben"):  # they share a browser
+            page.get_by_label("Your name").fill(name)
+            page.keyboard.press("Enter")
+            shown(page)
+            press(page, "g", 1)
+            press(page, "g", 0)
+            expect(page.locator("#empty")).to_be_visible(timeout=PATIENCE)
+            page.reload()
+            expect(page.locator("#left")).to_have_text("0", timeout=PATIENCE)
+            expect(page.locator("#empty")).to_be_visible()
+        judged, half = episodes(client, agent)
+        assert (judged["status"], judged["label"]) == ("labelled", 1)
+        assert (half["status"], half["label"]) == ("awaiting_label", None)
+        client.delete(f"/v1/agents/{agent}").raise_for_status()
+
+
 def test_what_was_skipped_comes_back_when_it_is_asked_for(server, admin, people):
     agent = waiting(admin, 2)
     page = people(server.url)

@@ -20,6 +20,8 @@ S, A, H = 3, 2, 3
 STATES = st.integers(0, S - 1)
 NO_STATES = st.sampled_from([-1, S, 10**30, "0", 0.5, [0.0], True])
 NO_LABELS = st.sampled_from([2, -1, "1", 0.5, None, [1]])
+LABELS = st.sampled_from([0, 1, False, True])
+LABELLERS = st.sampled_from([None, "Ada", "Bob"])
 OVER = ("awaiting_label", "labelled", "abandoned")
 
 
@@ -36,12 +38,29 @@ class Modelled:
     steps: list = field(default_factory=list)  # (state, action)
     final: int | None = None
     terminated: bool = False
-    label: int | None = None
+    labels_wanted: int = 1
+    said: dict = field(default_factory=dict)  # the verdict of each labeller
     labels: list = field(default_factory=list)  # every label it was given, None where withdrawn
     gone: bool = False
 
-    def judge(self, label):
-        self.label, self.status = label, "awaiting_label" if label is None else "labelled"
+    def voice(self, labeller):
+        return labeller if self.labels_wanted > 1 else "everybody"
+
+    def has_room(self, labeller):
+        return self.voice(labeller) in self.said or len(self.said) < self.labels_wanted
+
+    @property
+    def label(self):
+        good = sum(self.said.values())
+        return int(good > len(self.said) - good) if self.status == "labelled" else None
+
+    def judge(self, labeller, label):
+        if label is None:
+            del self.said[self.voice(labeller)]
+        else:
+            self.said[self.voice(labeller)] = label
+        full = len(self.said) == self.labels_wanted
+        self.status = "labelled" if full else "awaiting_label"
         self.labels.append(label)
 
 
@@ -100,9 +119,15 @@ class Life(RuleBasedStateMachine):
         self.call("PATCH", f"/v1/agents/{self.agent}", 200, {"paused": paused})
         self.paused = paused
 
-    @rule(target=episodes, mode=st.sampled_from(["learn", "exploit"]), again=st.booleans())
-    def start(self, mode, again):
-        body, path = {"mode": mode, "wait": False}, f"/v1/agents/{self.agent}/episodes"
+    @rule(
+        target=episodes,
+        mode=st.sampled_from(["learn", "exploit"]),
+        wanted=st.sampled_from([1, 1, 2]),
+        again=st.booleans(),
+    )
+    def start(self, mode, wanted, again):
+        body = {"mode": mode, "wait": False} | ({} if wanted == 1 else {"labels_wanted": wanted})
+        path = f"/v1/agents/{self.agent}/episodes"
         if self.paused:
             self.call("POST", path, 409, body, "agent_paused")
             self.pause(False)
@@ -115,6 +140,7 @@ class Life(RuleBasedStateMachine):
         assert view["number"] == len(self.mine())
         assert (view["status"], view["mode"], view["length"]) == ("running", mode, 0)
         one = Modelled(view["id"], self.agent, view["number"], view["policy_version"], mode)
+        one.labels_wanted = wanted
         self.all.append(one)
         return one
 
@@ -210,38 +236,42 @@ class Life(RuleBasedStateMachine):
         path = f"/v1/episodes/{one.id}/abandon"
         if one.gone:
             self.call("POST", path, 404)
+        elif one.status == "awaiting_label" and one.said:
+            self.call("POST", path, 409, code="already_labelled")
         elif one.status in ("running", "awaiting_label"):
             assert self.call("POST", path, 200)["status"] == "abandoned"
             one.status = "abandoned"
         else:
             self.call("POST", path, 409, code="episode_over")
 
-    @rule(one=episodes, label=st.sampled_from([0, 1, False, True]))
-    def give_label(self, one, label):
-        self.judge("POST", one, label, one.label in (None, int(label)))
+    @rule(one=episodes, label=LABELS, labeller=LABELLERS)
+    def give_label(self, one, label, labeller):
+        own = one.said.get(one.voice(labeller), int(label))
+        self.judge("POST", one, label, labeller, own == int(label) and one.has_room(labeller))
 
-    @rule(one=episodes, label=st.sampled_from([0, 1, False, True]))
-    def replace_label(self, one, label):
-        self.judge("PUT", one, label, True)
+    @rule(one=episodes, label=LABELS, labeller=LABELLERS)
+    def replace_label(self, one, label, labeller):
+        self.judge("PUT", one, label, labeller, one.has_room(labeller))
 
-    @precondition(lambda self: any(one.label is not None for one in self.mine()))
+    @precondition(lambda self: any(one.said for one in self.mine()))
     @rule(data=st.data(), withdrawn=st.booleans())
     def correct_a_label(self, data, withdrawn):
-        one = data.draw(st.sampled_from([one for one in self.mine() if one.label is not None]))
+        one = data.draw(st.sampled_from([one for one in self.mine() if one.said]))
+        labeller, label = data.draw(st.sampled_from(list(one.said.items())))
         if withdrawn:
-            self.withdraw_label(one)
+            self.withdraw_label(one, labeller)
         else:
-            self.give_label(one, 1 - one.label)
-            self.replace_label(one, 1 - one.label)
+            self.give_label(one, 1 - label, labeller)
+            self.replace_label(one, 1 - label, labeller)
 
     @precondition(lambda self: any(one.status == "awaiting_label" for one in self.mine()))
-    @rule(data=st.data(), label=st.sampled_from([0, 1]))
-    def label_what_waits(self, data, label):
+    @rule(data=st.data(), label=st.sampled_from([0, 1]), labeller=LABELLERS)
+    def label_what_waits(self, data, label, labeller):
         waiting = [one for one in self.mine() if one.status == "awaiting_label"]
-        self.give_label(data.draw(st.sampled_from(waiting)), label)
+        self.give_label(data.draw(st.sampled_from(waiting)), label, labeller)
 
-    def judge(self, method, one, label, allowed):
-        path, body = f"/v1/episodes/{one.id}/label", {"label": label}
+    def judge(self, method, one, label, labeller, allowed):
+        path, body = f"/v1/episodes/{one.id}/label", {"label": label, "labeller": labeller}
         if one.gone:
             self.call(method, path, 404, body)
         elif one.status in ("running", "abandoned"):
@@ -250,25 +280,27 @@ class Life(RuleBasedStateMachine):
             self.call(method, path, 409, body, "already_labelled")
         else:
             view = self.call(method, path, 200, body)
-            assert (view["episode"], view["label"]) == (one.id, int(label))
-            if one.label != int(label):  # the same again is harmless, and no news
-                one.judge(int(label))
+            if one.said.get(one.voice(labeller)) != int(label):  # else it is no news
+                one.judge(labeller, int(label))
+            assert (view["episode"], view["label"]) == (one.id, one.label)
+            assert (view["status"], view["verdicts"]) == (one.status, len(one.said))
 
     @rule(one=episodes, label=NO_LABELS, method=st.sampled_from(["POST", "PUT"]))
     def give_no_label(self, one, label, method):
         if not one.gone:
             self.call(method, f"/v1/episodes/{one.id}/label", 422, {"label": label})
 
-    @rule(one=episodes)
-    def withdraw_label(self, one):
+    @rule(one=episodes, labeller=LABELLERS)
+    def withdraw_label(self, one, labeller):
         path = f"/v1/episodes/{one.id}/label"
+        params = {} if labeller is None else {"labeller": labeller}
         if one.gone:
-            self.call("DELETE", path, 404)
-        elif one.status != "labelled":
-            self.call("DELETE", path, 409)
+            self.call("DELETE", path, 404, params=params)
+        elif one.voice(labeller) not in one.said:
+            self.call("DELETE", path, 409, params=params)
         else:
-            assert self.call("DELETE", path, 200)["label"] is None
-            one.judge(None)
+            assert self.call("DELETE", path, 200, params=params)["label"] is None
+            one.judge(labeller, None)
 
     @rule(one=episodes)
     def read(self, one):
@@ -279,11 +311,16 @@ class Life(RuleBasedStateMachine):
         found = [(step["state"], step["action"]) for step in view["steps"]]
         assert found == one.steps
         assert [step["step"] for step in view["steps"]] == list(range(len(found)))
-        told = ("status", "label", "final", "terminated", "number", "agent", "mode")
+        told = (
+            *("status", "label", "labels_wanted", "final", "terminated"),
+            *("number", "agent", "mode"),
+        )
         assert {name: view[name] for name in told} == {n: getattr(one, n) for n in told}
         assert view["length"] == len(one.steps)
         assert view["policy_version"] == one.version  # pinned, whatever was learned meanwhile
         assert [change["label"] for change in view["labels"]] == one.labels
+        said = {one.voice(verdict["labeller"]): verdict["label"] for verdict in view["verdicts"]}
+        assert said == one.said
         assert (view["finished_at"] is not None) == (one.status in OVER)
         assert (view["labelled_at"] is not None) == (one.label is not None)
 

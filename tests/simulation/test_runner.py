@@ -37,7 +37,8 @@ class Diary(Uniform):
 
     def plan(self, episode, mode="learn", pending=(), certify=True):
         if mode == "learn":
-            told, over = set(self.experience.labels), set(self.experience.episodes)
+            told = {episode for episode, _ in self.experience.labels}
+            over = set(self.experience.episodes)
             self.plans.append((episode, told, len(pending), over))
         else:
             self.looks.append(episode)
@@ -79,7 +80,7 @@ class TestLabels:
         for episode, told, _, over in agent.plans:
             assert over == set(range(episode))
             assert told == set(range(max(0, episode - delay)))
-        assert set(agent.experience.labels) == set(range(12 - delay))
+        assert set(agent.experience.labels) == {(number, 0) for number in range(12 - delay)}
 
     def test_transitions_do_not_wait_for_them(self, diary):
         agent, _ = diary(setting_of(delay=12))
@@ -97,7 +98,7 @@ class TestLabels:
         for ours, theirs in zip(right.played, wrong.played, strict=True):
             assert ours.states.tolist() == theirs.states.tolist()
         truth, told = right.experience.labels, wrong.experience.labels
-        flipped = np.mean([truth[number] != told[number] for number in range(n)])
+        flipped = np.mean([truth[number, 0] != told[number, 0] for number in range(n)])
         assert abs(flipped - share) < np.sqrt(np.log(2e6) / (2 * n))
 
     def test_all_of_them_may_be(self, diary):

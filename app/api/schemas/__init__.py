@@ -19,6 +19,7 @@ from app.api.schemas.episodes import (
     StepView,
     Verdict,
     VerdictAnswer,
+    VerdictView,
 )
 from app.api.schemas.health import Health
 from app.api.schemas.insight import (
@@ -41,7 +42,12 @@ from app.api.schemas.steps import (
     Step,
     StepAnswer,
 )
-from app.api.schemas.trajectories import LoggedTrajectory, Trajectories, TrajectoriesAnswer
+from app.api.schemas.trajectories import (
+    LoggedTrajectory,
+    LoggedVerdict,
+    Trajectories,
+    TrajectoriesAnswer,
+)
 from app.api.schemas.wire import (
     Action,
     Answer,
@@ -78,6 +84,7 @@ __all__ = [
     "LabelChange",
     "Learning",
     "LoggedTrajectory",
+    "LoggedVerdict",
     "ManySteps",
     "ManyStepsAnswer",
     "ManyStepsEntry",
@@ -102,5 +109,6 @@ __all__ = [
     "TransitionView",
     "Verdict",
     "VerdictAnswer",
+    "VerdictView",
     "Wire",
 ]

@@ -39,7 +39,7 @@ class EpisodeCounts(Answer):
     """How many episodes an agent has, by status."""
 
     running: int = Field(description="still being played")
-    awaiting_label: int = Field(description="over, and nobody has judged them")
+    awaiting_label: int = Field(description="over, and not all the labels that they want are there")
     labelled: int = Field(description="judged")
     completed: int = Field(description="over, and no label is needed")
     abandoned: int = Field(description="given up")

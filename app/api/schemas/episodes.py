@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field, StrictBool, StrictStr
+from pydantic import Field, StrictBool
 
 from app.api.schemas.wire import (
     Action,
     Answer,
+    Comment,
     Label,
     Learning,
     Metadata,
@@ -18,6 +19,7 @@ from app.api.schemas.wire import (
     Status,
     Wire,
 )
+from app.hosting.specification import LabelsWanted
 
 
 class NewEpisode(Wire):
@@ -28,6 +30,9 @@ class NewEpisode(Wire):
         default="learn", description="`exploit` plays without bonuses; it is learned from too"
     )
     metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
+    labels_wanted: LabelsWanted | None = Field(
+        default=None, description="labellers who judge it; by default as many as the agent says"
+    )
     wait: StrictBool = Field(
         default=True,
         description="wait, within bounds, for learning that is under way; false starts at once",
@@ -46,7 +51,11 @@ class EpisodeSummary(Answer):
     )
     status: Status = Field(description="where it stands")
     label_required: bool = Field(description="whether it waits for a label once it is over")
-    label: Literal[0, 1] | None = Field(description="its verdict: 1 good, 0 bad, null none")
+    labels_wanted: int = Field(description="verdicts that it waits for")
+    label: Literal[0, 1] | None = Field(
+        description="its verdict: 1 good, 0 bad, null none; of several the majority, 0 where they "
+        "are equal, null until all are there"
+    )
     policy_version: int = Field(description="the version that its policy is pinned to")
     horizon: int = Field(description="steps it has at most")
     length: int = Field(description="steps taken")
@@ -79,13 +88,22 @@ class LabelChange(Answer):
     at: datetime = Field(description="when")
 
 
+class VerdictView(Answer):
+    """What one labeller says of an episode now."""
+
+    label: Literal[0, 1] = Field(description="1 good, 0 bad")
+    labeller: str | None = Field(description="who judged")
+    at: datetime = Field(description="when")
+
+
 class EpisodeView(EpisodeSummary):
     """An episode with all there is to know of it."""
 
     steps: list[StepView] = Field(description="in their order")
     final: State | None = Field(description="the state it ended in or led to, where reported")
     terminated: bool = Field(description="whether the environment ended it in `final`")
-    labels: list[LabelChange] = Field(description="oldest first")
+    verdicts: list[VerdictView] = Field(description="those that hold; each is learned from")
+    labels: list[LabelChange] = Field(description="every change of them, oldest first")
     predicted: float | None = Field(description="probability of a good label, by what is learned")
     after_end: float | None = Field(description="the share of the steps after its end")
 
@@ -112,9 +130,7 @@ class Verdict(Wire):
     """Good or bad."""
 
     label: Label = Field(description="1 or true is good, 0 or false is bad")
-    comment: Annotated[StrictStr, Field(max_length=4000)] | None = Field(
-        default=None, description="why, for people"
-    )
+    comment: Comment | None = Field(default=None, description="why, for people")
     labeller: ShortText | None = Field(
         default=None, description="who judged; by default the name of the key"
     )
@@ -125,8 +141,10 @@ class VerdictAnswer(Answer):
 
     episode: str = Field(description="its id")
     label: Literal[0, 1] | None = Field(
-        description="the verdict that holds now; null where it was withdrawn"
+        description="of the episode as it is now; null where it was withdrawn or more are wanted"
     )
+    verdicts: int = Field(description="how many the episode has now")
+    labels_wanted: int = Field(description="how many it waits for")
     status: Status = Field(description="where the episode stands now")
     learning: Learning
     policy_version: int = Field(

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from app.api.schemas.wire import (
     Action,
     Answer,
+    Comment,
     Label,
     Learning,
     Metadata,
@@ -15,12 +16,25 @@ from app.api.schemas.wire import (
     Status,
     Wire,
 )
+from app.hosting.specification import LabelsWanted
 
 
-class LoggedTrajectory(BaseModel):
-    """An episode that was played elsewhere; a line of an export is one too."""
+class _Logged(BaseModel):
+    """What a log may say more about than is taken in."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+class LoggedVerdict(_Logged):
+    """What one labeller said."""
+
+    label: Label = Field(description="1 or true is good, 0 or false is bad")
+    labeller: ShortText | None = Field(default=None, description="who judged")
+    comment: Comment | None = Field(default=None, description="why, for people")
+
+
+class LoggedTrajectory(_Logged):
+    """An episode that was played elsewhere; a line of an export is one too."""
 
     states: list[State] = Field(description="one more than actions where the end is known")
     actions: list[Action] = Field(description="one for every step")
@@ -32,7 +46,16 @@ class LoggedTrajectory(BaseModel):
         default=None, description="`completed` or `abandoned` keep it out of the labelling queue"
     )
     external_id: ShortText | None = Field(default=None, description="your own name for it")
-    labeller: ShortText | None = Field(default=None, description="who judged")
+    labeller: ShortText | None = Field(default=None, description="who gave `label`")
+    verdicts: list[LoggedVerdict] = Field(
+        default=[],
+        max_length=20,
+        description="where several judged it, in place of `labeller`; with a `label`, which is "
+        "their majority, no more are waited for",
+    )
+    labels_wanted: LabelsWanted | None = Field(
+        default=None, description="by default as the agent says, or as many as there are"
+    )
     metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
 
 

@@ -30,6 +30,7 @@ Learning = Annotated[
     ),
 ]
 ShortText = Annotated[StrictStr, Field(min_length=1, max_length=200)]
+Comment = Annotated[StrictStr, Field(max_length=4000)]
 
 
 class Wire(Strict):

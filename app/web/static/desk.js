@@ -31,10 +31,17 @@ function madeUp() {
 const tab = sessionStorage.getItem("plaudit-tab") ?? madeUp();
 sessionStorage.setItem("plaudit-tab", tab);
 const visit = madeUp();
-const mine = (more = {}) => ({ tab, visit, ...(desk.agent ? { agent: desk.agent } : {}), ...more });
+const mine = (more = {}) => ({
+  tab,
+  visit,
+  ...(desk.agent ? { agent: desk.agent } : {}),
+  ...labeller(),
+  ...more,
+});
 
 function labeller() {
-  return desk.named ? {} : { labeller: at("labeller").value.trim() };
+  const name = desk.named ? "" : at("labeller").value.trim();
+  return name ? { labeller: name } : {};
 }
 
 function element(name, className, text) {
@@ -75,6 +82,7 @@ function show(answer) {
   at("skipped").textContent = answer.skipped;
   at("skipped-note").hidden = answer.skipped === 0;
   shown = answer.episode;
+  showWho();
   at("work").hidden = shown === null;
   at("empty").hidden = shown !== null;
   if (shown === null) {
@@ -83,7 +91,7 @@ function show(answer) {
     at("over").hidden = answer.skipped === 0;
     at("empty-words").textContent =
       answer.left === 0
-        ? "No episode waits for a label. A new one shows up here by itself."
+        ? "No episode waits for your label. A new one shows up here by itself."
         : answer.skipped > 0
           ? `${answer.left} still wait: you skipped them, or others have them before them.`
           : `${answer.left} still wait, and others have them before them.`;
@@ -93,9 +101,17 @@ function show(answer) {
   at("episode-name").textContent = `${shown.agent_name} · episode ${shown.number}`;
   const steps = shown.steps.length === 1 ? "1 step" : `${shown.steps.length} steps`;
   at("episode-end").textContent = shown.terminated ? `ended after ${steps}` : steps;
+  at("so-far").hidden = shown.labels_wanted === 1;
+  at("so-far").textContent = `${shown.verdicts} of ${shown.labels_wanted} verdicts so far`;
   showFacts();
   showRecording();
   stage.load(shown, !shown.recording);
+}
+
+/** The name stays in sight: what is left depends on who asks. */
+function showWho() {
+  const place = at(shown ? "words" : "empty");
+  if (!desk.named && at("who").parentElement !== place) place.append(at("who"));
 }
 
 function showFacts() {
@@ -157,7 +173,7 @@ function judge(label) {
   const episode = shown;
   const comment = at("comment").value.trim();
   doing(async () => {
-    const body = { episode: episode.id, label, ...labeller(), ...(comment ? { comment } : {}) };
+    const body = { episode: episode.id, label, ...(comment ? { comment } : {}) };
     const answer = await ask("POST", "/label/verdict", mine(body));
     show(answer);
     remember(episode, label);
@@ -174,7 +190,7 @@ function undo() {
   const last = given.at(-1);
   if (!last || busy) return;
   doing(async () => {
-    const body = { episode: last.episode, ...labeller(), ...(shown ? { shown: shown.id } : {}) };
+    const body = { episode: last.episode, ...(shown ? { shown: shown.id } : {}) };
     const answer = await ask("POST", "/label/undo", mine(body));
     given.pop();
     last.entry.remove();
@@ -303,6 +319,7 @@ if (!desk.named) {
   at("labeller").addEventListener("change", () => {
     localStorage.setItem("plaudit-labeller", at("labeller").value.trim());
     trouble(null);
+    if (!shown) doing(look);
   });
 }
 addEventListener("pagehide", () => {
