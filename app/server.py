@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 import socket
@@ -19,6 +20,8 @@ from app.settings import Settings
 from app.storage.engine import make_reading_engine
 
 log = logging.getLogger(__name__)
+
+_NEW_OBJECTS = 10_000  # until the garbage collector looks through them
 
 
 def serve(settings: Settings) -> None:
@@ -62,6 +65,17 @@ def refuse_unsafe(settings: Settings) -> None:
         )
 
 
+def _spare_what_stays() -> None:
+    """Keep the garbage collector from going through the whole program again and again.
+
+    What is there once the server has started stays there; looking through it took a third of the
+    time of a step.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_NEW_OBJECTS)
+
+
 class _Server(uvicorn.Server):
     """Uvicorn that says where it listens and ends its streams first."""
 
@@ -73,6 +87,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
+            _spare_what_stays()
             self._greet()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -4,8 +4,9 @@
     python -m benchmarks.serving --json     the same as JSON
     python -m benchmarks.serving --quick    shorter, for a first look
 
-Every round loads each server in turn, so that what else the machine does hits all alike; a ratio is
-taken within a round, and the median over rounds is reported beside its limit.
+Every round loads each server in turn, with the bare endpoint before and after each, so that what
+else the machine does hits all alike: a load is held against the two bare ones beside it, and the
+median over rounds is reported beside its limit.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ class Measured:
 def main(
     as_json: Annotated[bool, typer.Option("--json")] = False,
     quick: Annotated[bool, typer.Option("--quick")] = False,
-    rounds: int = 5,
-    seconds: float = 4.0,
+    rounds: int = 7,
+    seconds: float = 3.0,
 ) -> None:
     """Measure serving."""
     if quick:
@@ -98,22 +99,30 @@ def _measure(folder: Path, rounds: int, seconds: float) -> tuple[list[Measured],
 def _throughput(
     bare: Server, full: Server, normal: Server, rounds: int, seconds: float
 ) -> tuple[list[Measured], dict[str, Any]]:
-    plays: dict[str, list[Load]] = {"bare": [], "full": [], "normal": [], "many": []}
+    def idle() -> Load:
+        return put_load(bare.url, _singles(["eps_0123456789_0"]), 64, seconds)
+
+    plays: dict[str, list[Load]] = {"full": [], "normal": [], "many": []}
+    bares = [idle()]
     for _ in range(rounds):
-        plays["bare"].append(put_load(bare.url, _singles(["eps_0123456789_0"]), 64, seconds))
-        for name, server in (("full", full), ("normal", normal)):
-            ids = _episodes(server)
-            plays[name].append(put_load(server.url, _singles(ids), 64, seconds))
-        fleet = _batches(_episodes(full, FLEETS * MANY))
-        plays["many"].append(put_load(full.url, fleet, FLEETS, seconds))
-    for name, loads in plays.items():
-        failed = sum(load.errors for load in loads)
-        if failed:
-            raise RuntimeError(f"{failed} requests of the load {name!r} failed")
+        for name, server in (("full", full), ("normal", normal), ("many", full)):
+            if name == "many":
+                requests, connections = _batches(_episodes(server, FLEETS * MANY)), FLEETS
+            else:
+                requests, connections = _singles(_episodes(server)), 64
+            plays[name].append(put_load(server.url, requests, connections, seconds))
+            bares.append(idle())
+    failed = sum(load.errors for loads in (bares, *plays.values()) for load in loads)
+    if failed:
+        raise RuntimeError(f"{failed} requests failed")
 
     def ratio(name: str, what: str, scale: float = 1.0) -> float:
-        pairs = zip(plays[name], plays["bare"], strict=True)
-        shares = [float(getattr(a, what) / getattr(b, what)) for a, b in pairs]
+        first = list(plays).index(name)
+        limits = [getattr(one, what) for one in bares]
+        shares = [
+            2.0 * getattr(load, what) / (limits[at] + limits[at + 1])
+            for at, load in zip(range(first, len(bares), len(plays)), plays[name], strict=False)
+        ]
         return scale * statistics.median(shares)
 
     throughput, relaxed = ratio("full", "per_second"), ratio("normal", "per_second")
@@ -126,7 +135,7 @@ def _throughput(
     ]
     shown = {
         name: {"per_second": statistics.median(load.per_second for load in loads)}
-        for name, loads in plays.items()
+        for name, loads in {"bare": bares, **plays}.items()
     }
     return measured, {"throughput": shown}
 
