@@ -99,31 +99,27 @@ def _measure(folder: Path, rounds: int, seconds: float) -> tuple[list[Measured],
 def _throughput(
     bare: Server, full: Server, normal: Server, rounds: int, seconds: float
 ) -> tuple[list[Measured], dict[str, Any]]:
-    def idle() -> Load:
+    def load_bare() -> Load:
         return put_load(bare.url, _singles(["eps_0123456789_0"]), 64, seconds)
 
-    plays: dict[str, list[Load]] = {"full": [], "normal": [], "many": []}
-    bares = [idle()]
+    plays: dict[str, list[tuple[Load, Load, Load]]] = {"full": [], "normal": [], "many": []}
+    after = load_bare()
     for _ in range(rounds):
         for name, server in (("full", full), ("normal", normal), ("many", full)):
             if name == "many":
                 requests, connections = _batches(_episodes(server, FLEETS * MANY)), FLEETS
             else:
                 requests, connections = _singles(_episodes(server)), 64
-            plays[name].append(put_load(server.url, requests, connections, seconds))
-            bares.append(idle())
-    failed = sum(load.errors for loads in (bares, *plays.values()) for load in loads)
+            before, own = after, put_load(server.url, requests, connections, seconds)
+            after = load_bare()
+            plays[name].append((before, own, after))
+    failed = sum(load.errors for three in plays.values() for loads in three for load in loads)
     if failed:
         raise RuntimeError(f"{failed} requests failed")
 
     def ratio(name: str, what: str, scale: float = 1.0) -> float:
-        first = list(plays).index(name)
-        limits = [getattr(one, what) for one in bares]
-        shares = [
-            2.0 * getattr(load, what) / (limits[at] + limits[at + 1])
-            for at, load in zip(range(first, len(bares), len(plays)), plays[name], strict=False)
-        ]
-        return scale * statistics.median(shares)
+        three = [[float(getattr(load, what)) for load in loads] for loads in plays[name]]
+        return scale * statistics.median(2.0 * own / (a + b) for a, own, b in three)
 
     throughput, relaxed = ratio("full", "per_second"), ratio("normal", "per_second")
     many, p50 = ratio("many", "per_second", MANY), ratio("full", "p50")
@@ -133,11 +129,10 @@ def _throughput(
         Measured("64 steps in one call / bare, steps per second", many, ">= 8", many >= 8),
         Measured("p50 / bare, 64 connections", p50, "<= 1.6", p50 <= 1.6),
     ]
-    shown = {
-        name: {"per_second": statistics.median(load.per_second for load in loads)}
-        for name, loads in {"bare": bares, **plays}.items()
-    }
-    return measured, {"throughput": shown}
+    shown = {name: [own.per_second for _, own, _ in loads] for name, loads in plays.items()}
+    shown["bare"] = [first.per_second for loads in plays.values() for first, _, _ in loads]
+    medians = {name: statistics.median(speeds) for name, speeds in shown.items()}
+    return measured, {"requests_per_second": medians}
 
 
 def _while_planning(server: Server, rounds: int, seconds: float) -> Measured:
