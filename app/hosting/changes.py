@@ -22,7 +22,7 @@ class Changes:
     async def quiet(self, episode_id: str) -> HostedEpisode:
         """An episode with no write under way."""
         episode = await self._loaded.episode(episode_id)
-        while episode.is_writing:
+        while episode.is_unsettled:
             await self.settled(episode)
             episode = await self._loaded.episode(episode_id)
         return episode

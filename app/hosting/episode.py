@@ -56,14 +56,20 @@ class HostedEpisode:
         self.length = 0  # steps taken
         self.state: Any = None  # of the last step: an index, or an observation
         self.action = -1  # of the last step
-        self.pending: asyncio.Future[None] | None = None  # the write under way
+        self.pending: asyncio.Future[None] | None = None  # the last write
         self.stream = stream_of(agent.seed, number)  # of its random numbers
         self.used = 0.0
 
     @property
-    def is_writing(self) -> bool:
-        """Whether a write is under way; the next change waits for it."""
-        return self.pending is not None and not self.pending.done()
+    def is_unsettled(self) -> bool:
+        """Whether a write is under way, or has failed: then this is ahead of what is on disk.
+
+        The next change waits for it, and begins from what is on disk if it failed.
+        """
+        written = self.pending
+        if written is None:
+            return False
+        return not written.done() or written.cancelled() or written.exception() is not None
 
     @property
     def open_status(self) -> str:

@@ -77,7 +77,7 @@ class Loaded:
         """Drop what nobody has used for so long."""
         limit = time.monotonic() - seconds
         for key, episode in list(self.episodes.items()):
-            if episode.used < limit and not episode.is_writing:
+            if episode.used < limit and not episode.is_unsettled:
                 del self.episodes[key]
         kept = {episode.agent.number for episode in self.episodes.values()}
         for number, agent in list(self.agents.items()):

@@ -68,7 +68,7 @@ class Stepping:
     async def step(self, episode_id: str, step: int | None, state: Any) -> StepTaken:
         """Take the next step, or the last one again; durable when it returns."""
         episode = self._loaded.episodes.get(episode_id)
-        while episode is None or episode.is_writing:
+        while episode is None or episode.is_unsettled:
             if episode is not None:
                 await self._changes.settled(episode)
             episode = await self._loaded.episode(episode_id)
@@ -108,7 +108,7 @@ class Stepping:
         for i in left:
             entry = entries[i]
             episode = episodes.get(entry.episode)
-            if episode is None or episode.is_writing or episode in work.episodes:
+            if episode is None or episode.is_unsettled or episode in work.episodes:
                 waiting.append(i)
                 continue
             try:

@@ -10,7 +10,7 @@ import asyncio
 import queue
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, groupby, islice
 from operator import attrgetter
@@ -22,7 +22,7 @@ from sqlalchemy.sql.base import Executable
 
 from app.errors import Overloaded, StorageUnavailable
 
-_AT_ONCE = 10_000  # writes of one statement
+_AT_ONCE = 10_000  # rows of one statement
 _ROWS_A_CALL = 128
 
 
@@ -38,6 +38,10 @@ class Write(NamedTuple):
 
     statement: Executable
     parameters: dict[str, Any] | list[Row]
+
+    def rows(self) -> Sequence[Any]:
+        """The parameters of each row."""
+        return self.parameters if isinstance(self.parameters, list) else [self.parameters]
 
 
 class _Submission(NamedTuple):
@@ -130,12 +134,12 @@ def _is_locked(error: Exception) -> bool:
 def execute(connection: Connection, writes: Iterable[Write]) -> None:
     """Run writes in order, neighbours with the same statement in one go."""
     for statement, group in groupby(writes, key=attrgetter("statement")):
-        while some := [write.parameters for write in islice(group, _AT_ONCE)]:
-            rows: Any = some
-            if isinstance(some[0], list):
-                _insert(connection, statement, list(chain.from_iterable(rows)))
+        rows = chain.from_iterable(write.rows() for write in group)
+        while some := list(islice(rows, _AT_ONCE)):
+            if isinstance(some[0], tuple):
+                _insert(connection, statement, some)
             else:
-                connection.execute(statement, rows)
+                connection.execute(statement, some)
 
 
 def _insert(connection: Connection, statement: Executable, rows: list[Row]) -> None:
