@@ -98,10 +98,7 @@ class Desk:
             raise Conflict("leased", "somebody else has this episode before them now")
         try:
             hosted = await self._loaded.episode(episode)
-            if not voices.has_room(hosted):
-                raise Conflict("already_labelled", "somebody else has judged this episode")
-            if hosted.voice_of(verdict.labeller) is not None:
-                raise Conflict("already_labelled", "you have judged this episode before")
+            _must_be_for(hosted, verdict.labeller)
             before = await self.effects.look(hosted)
             hosted = await self._judgement.give(episode, verdict)
         finally:  # a verdict that was refused keeps nobody else away
@@ -186,6 +183,14 @@ def _is_for(episode: HostedEpisode, labeller: str | None) -> bool:
     """Whether somebody, who may not have said a name yet, can give an episode a verdict."""
     judged = labeller is not None and episode.voice_of(labeller) is not None
     return not judged and voices.has_room(episode)
+
+
+def _must_be_for(episode: HostedEpisode, labeller: str | None) -> None:
+    """Refuse who has judged an episode before, or whom others have left no room."""
+    if episode.labels_wanted > 1 and episode.voice_of(labeller) is not None:
+        raise Conflict("already_labelled", "you have judged this episode before")
+    if not voices.has_room(episode):
+        raise Conflict("already_labelled", "somebody else has judged this episode")
 
 
 def _look(ranking: asyncio.Task[None]) -> None:

@@ -115,6 +115,8 @@ def test_what_was_settled_on_the_screen_can_still_be_judged(client):
     assert verdicts(client, episode) == [("Ann", 1), ("Ben", 0)]
     assert not ben.ask("renew", episode=episode).json()["held"]
     label(client, episode, label=0, labeller="Cy")
+    again = ben.ask("verdict", episode=episode, label=1)
+    assert "you have judged" in assert_problem(again, 409, "already_labelled")["detail"]
     full = Person(client, "Di", agent).ask("verdict", episode=episode, label=0)
     assert "somebody else" in assert_problem(full, 409, "already_labelled")["detail"]
 
