@@ -96,14 +96,14 @@ def upgrade() -> None:
         )
         batch_op.create_index(
             "ix_episodes_due",
-            ["label_due"],
+            ["status", "label_due"],
             unique=False,
-            sqlite_where=sa.text("label_due IS NOT NULL"),
-            postgresql_where=sa.text("label_due IS NOT NULL"),
+            sqlite_where=sa.text("status = 'awaiting_label' AND label_due IS NOT NULL"),
+            postgresql_where=sa.text("status = 'awaiting_label' AND label_due IS NOT NULL"),
         )
         batch_op.create_index(
             "ix_episodes_half_judged",
-            ["agent", "number"],
+            ["agent", "verdicts"],
             unique=False,
             sqlite_where=sa.text("label IS NULL AND verdicts > 0"),
             postgresql_where=sa.text("label IS NULL AND verdicts > 0"),
@@ -261,8 +261,8 @@ def downgrade() -> None:
         )
         batch_op.drop_index(
             "ix_episodes_due",
-            sqlite_where=sa.text("label_due IS NOT NULL"),
-            postgresql_where=sa.text("label_due IS NOT NULL"),
+            sqlite_where=sa.text("status = 'awaiting_label' AND label_due IS NOT NULL"),
+            postgresql_where=sa.text("status = 'awaiting_label' AND label_due IS NOT NULL"),
         )
         batch_op.drop_index(batch_op.f("ix_episodes_agent_status_number"))
         batch_op.drop_index(batch_op.f("ix_episodes_agent_external_id"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
+from sqlalchemy import Connection
 
 from app.api import checks, schemas, views
 from app.api.created import created, location
@@ -98,12 +99,19 @@ async def read_episode(
     """Its steps and labels, and which step made the model expect what."""
     loaded = await host.loaded.episode(episode)
     hosted, agent, number = loaded.agent, loaded.agent.number, loaded.number
-    row = await host.database.read(reading.episode_row, agent, number)
+    row, steps, labels = await host.database.read(_read, agent, number)
     if row is None:
         raise NotFound("episode", episode)
-    steps = await host.database.read(reading.step_rows, agent, number)
-    labels = await host.database.read(labelling.label_rows, agent, number)
     return views.episode_view(hosted, row, steps, labels, await host.loaded.insight(hosted))
+
+
+def _read(connection: Connection, agent: int, number: int) -> tuple[Any, Any, Any]:
+    """An episode, its steps and its labels as they are at one moment."""
+    return (
+        reading.episode_row(connection, agent, number),
+        reading.step_rows(connection, agent, number),
+        labelling.label_rows(connection, agent, number),
+    )
 
 
 @router.get(
@@ -149,17 +157,11 @@ async def list_episodes(
     return schemas.EpisodePage(items=items, next=following)
 
 
-_MOST_AGENTS = 200  # whose waiting episodes are compared with one another
-
-
 async def _informative(
     host: Host, agent: int | None, limit: int, cursor: str | None
 ) -> schemas.EpisodePage:
     skip = 0 if cursor is None else checks.cursor(cursor, 1)[0]
-    agents = [agent] if agent is not None else None
-    if agents is None:
-        agents = await host.database.read(reading.agents_waiting, _MOST_AGENTS)
-    queue = await host.judgement.queue(agents)
+    queue = await host.judgement.queue(agent)
     items: list[schemas.EpisodeSummary] = []
     for score, owner, number in queue[skip : skip + limit]:
         row = await host.database.read(reading.episode_row, owner, number)

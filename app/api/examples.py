@@ -73,6 +73,7 @@ EPISODE_SUMMARY: dict[str, Any] = {
     "status": "labelled",
     "label_required": True,
     "labels_wanted": 1,
+    "labels_given": 1,
     "label": 1,
     "policy_version": 0,
     "horizon": 100,
@@ -86,6 +87,7 @@ EPISODE_SUMMARY: dict[str, Any] = {
 STARTED_EPISODE: dict[str, Any] = {
     **EPISODE_SUMMARY,
     "status": "running",
+    "labels_given": 0,
     "label": None,
     "length": 0,
     "finished_at": None,

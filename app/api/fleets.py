@@ -73,20 +73,20 @@ def _logged(one: schemas.LoggedTrajectory, place: int, host: Host) -> LoggedEpis
     checks.bounded(one.metadata, host.settings.metadata_bytes, f"trajectories.{place}.metadata")
     status = one.status if one.status in ("completed", "abandoned") else None
     verdicts = _verdicts(one)
-    if (one.label is not None and status is not None) or (verdicts and status == "abandoned"):
+    if one.label is not None and status is not None:
         raise InvalidValue(f"trajectories.{place}.status", "labelled, where there is a label")
     if one.label is not None and one.label != majority(verdicts):
         raise InvalidValue(f"trajectories.{place}.label", "the majority of its verdicts")
     return LoggedEpisode(
-        one.states,
-        one.actions,
-        verdicts,
-        one.label is not None,
-        one.labels_wanted,
-        one.terminated,
-        status,
-        one.external_id,
-        dict(one.metadata),
+        states=one.states,
+        actions=one.actions,
+        verdicts=verdicts,
+        settled=one.label is not None,
+        labels_wanted=one.labels_wanted,
+        terminated=one.terminated,
+        status=status,
+        external_id=one.external_id,
+        metadata=dict(one.metadata),
     )
 
 

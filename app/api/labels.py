@@ -7,9 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from app.api import schemas
-from app.api.guard import JUDGE, TheHost, guard
+from app.api.guard import JUDGE, OPERATE, TheHost, guard
 from app.api.parameters import EpisodeId
 from app.api.problems import declared
+from app.errors import Forbidden
 from app.hosting.episode import HostedEpisode
 from app.hosting.keys import ANYONE, Caller
 from app.hosting.verdicts import Verdict
@@ -54,20 +55,26 @@ async def withdraw_label(
         Query(
             min_length=1,
             max_length=200,
-            description="whose, where several judge; by default the name of the key",
+            description="whose, where several judge; by default the name of the key, and with the "
+            "role `labeller` no other",
         ),
     ] = None,
 ) -> schemas.VerdictAnswer:
     """The model is then what it would have been without it."""
-    return _answer(await host.judgement.withdraw(episode, labeller or _name(caller)))
+    return _answer(await host.judgement.withdraw(episode, _labeller(caller, labeller)))
 
 
 def _verdict(body: schemas.Verdict, caller: Caller) -> Verdict:
-    return Verdict(int(body.label), body.labeller or _name(caller), body.comment)
+    return Verdict(int(body.label), _labeller(caller, body.labeller), body.comment)
 
 
-def _name(caller: Caller) -> str | None:
-    return None if caller is ANYONE else caller.name
+def _labeller(caller: Caller, given: str | None) -> str | None:
+    """Whose verdict it is: the caller's own, unless somebody who may says another name."""
+    if caller is ANYONE:
+        return given
+    if given not in (None, caller.name) and not caller.may(OPERATE):
+        raise Forbidden(f"a key with the role {caller.role} judges in its own name, {caller.name}")
+    return given or caller.name
 
 
 def _answer(episode: HostedEpisode) -> schemas.VerdictAnswer:

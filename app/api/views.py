@@ -77,6 +77,7 @@ def episode_fields(row: Any, horizon: int, length: int) -> dict[str, Any]:
         "status": row.status,
         "label_required": row.label_required,
         "labels_wanted": row.labels_wanted,
+        "labels_given": row.verdicts,
         "label": row.label,
         "policy_version": row.policy_version,
         "horizon": horizon,
@@ -114,7 +115,7 @@ def episode_view(
             schemas.StepView(
                 step=step.step,
                 state=agent.decode_state(step.state, step.observation),
-                action=agent.specification.actions.decode(step.action),
+                action=agent.actions.decode(step.action),
                 share=share,
             )
             for step, share in zip(steps, shares, strict=True)

@@ -22,13 +22,18 @@ def end(episode: HostedEpisode, final: State | None, ended: bool) -> tuple[Event
     event, stored = agent.record(
         "finished", episode.number, int(known), now, running=-1, **{status: 1}
     )
-    timeout = agent.specification.timeout_seconds
-    due = None
-    if timeout is not None and episode.label_required:
-        due = now + int(1000 * timeout)
+    due = label_due(episode, now)
     episode.status, episode.final_known = status, known
     episode.plan = None
     return event, [_over(episode, final, ended, due, now), *stored]
+
+
+def label_due(episode: HostedEpisode, now: int) -> int | None:
+    """When the label of an episode that waits for it from now on falls due, if ever."""
+    timeout = episode.agent.specification.timeout_seconds
+    if timeout is None or not episode.label_required:
+        return None
+    return now + int(1000 * timeout)
 
 
 def report(episode: HostedEpisode, final: State | None, ended: bool) -> tuple[Event, list[Write]]:
@@ -69,6 +74,7 @@ def give_up(episode: HostedEpisode) -> tuple[Event, list[Write]]:
         "new_verdicts": 0,
         "new_label": None,
         "new_labelled_at": None,
+        "new_label_due": None,
     }
     return event, [Write(writes.LABEL_EPISODE, row), *stored]
 

@@ -33,6 +33,5 @@ class Filing:
                 log.warning("steps are filed later", extra={"reason": str(error)})
 
     async def file_rest(self) -> None:
-        """File what is left."""
-        for part in range(PARTS):
-            await self._database.write(filing(part))
+        """File what is left, with one commit."""
+        await self._database.write([write for part in range(PARTS) for write in filing(part)])

@@ -19,7 +19,7 @@ from app.hosting.learning import Learning
 from app.hosting.loaded import Loaded
 from app.hosting.play import Play
 from app.hosting.processes import LearningProcesses
-from app.hosting.verdicts import Verdict
+from app.hosting.verdicts import TIMEOUT, Verdict
 from app.metrics import Metrics
 from app.storage import reading
 from app.storage.writer import Write
@@ -27,8 +27,8 @@ from app.storage.writer import Write
 log = logging.getLogger(__name__)
 
 MOST_RANKED = 2000  # episodes of one agent that are compared
+MOST_AGENTS = 200  # whose waiting episodes are compared with one another
 _AT_ONCE = 200  # overdue labels handled together
-TIMEOUT = "timeout"  # the labeller of a label that nobody gave in time
 
 
 class Judgement:
@@ -60,7 +60,7 @@ class Judgement:
         hosted = await self._judged(episode)
         voice = hosted.voice_of(verdict.labeller)
         if voice is None:
-            return await self._label(hosted, hosted.free_voice(), verdict)
+            return await self._label(hosted, voices.voice_for(hosted), verdict)
         own = hosted.verdicts[voice].label
         if own == verdict.label:
             return hosted
@@ -74,7 +74,7 @@ class Judgement:
         hosted = await self._judged(episode)
         voice = hosted.voice_of(verdict.labeller)
         if voice is None:
-            voice = hosted.free_voice()
+            voice = voices.voice_for(hosted)
         elif hosted.verdicts[voice].label == verdict.label:
             return hosted
         return await self._label(hosted, voice, verdict)
@@ -87,14 +87,14 @@ class Judgement:
             by = "" if hosted.labels_wanted == 1 else " of this labeller"
             raise Conflict("not_labelled", f"the episode has no label{by} to withdraw")
         changed = voices.withdraw(hosted, voice, labeller, now_milliseconds())
-        return await self._store(hosted, *changed)
+        return await self._learn(hosted, *changed)
 
     async def _label(
         self, hosted: HostedEpisode, voice: int, verdict: Verdict, settled: bool = False
     ) -> HostedEpisode:
         self._metrics.labels.labels(str(verdict.label)).inc()
         said = replace(verdict, at=now_milliseconds())
-        return await self._store(hosted, *voices.give(hosted, voice, said, settled))
+        return await self._learn(hosted, *voices.give(hosted, voice, said, settled))
 
     async def _judged(self, episode: str) -> HostedEpisode:
         """An episode that can be judged, with no write under way."""
@@ -105,14 +105,17 @@ class Judgement:
             raise Conflict("episode_abandoned", "the episode was given up; it takes no label")
         return hosted
 
-    async def _store(
+    async def _learn(
         self, hosted: HostedEpisode, event: Event, stored: list[Write]
     ) -> HostedEpisode:
         """Store a change of an episode's verdicts, and learn from it."""
-        await self._changes.store(hosted, stored)
-        self._broadcast.publish(event)
+        await self._store(hosted, event, stored)
         self._learning.request(hosted.agent)
         return hosted
+
+    async def _store(self, hosted: HostedEpisode, event: Event, stored: list[Write]) -> None:
+        await self._changes.store(hosted, stored)
+        self._broadcast.publish(event)
 
     async def expire(self) -> None:
         """Do with overdue episodes what was asked for."""
@@ -153,8 +156,14 @@ class Judgement:
         # Of two that teach the same the older goes first.
         return sorted(zip(known[1], numbers, strict=True), key=lambda pair: (-pair[0], pair[1]))
 
-    async def queue(self, agents: list[int]) -> list[tuple[float, int, int]]:
-        """(information, agent, number) of what waits at some agents, most informative first."""
+    async def agents_waiting(self, agent: int | None) -> list[int]:
+        """One agent, or those that have episodes waiting."""
+        if agent is not None:
+            return [agent]
+        return await self._database.read(reading.agents_waiting, MOST_AGENTS)
+
+    async def queue(self, agent: int | None) -> list[tuple[float, int, int]]:
+        """(information, agent, number) of what waits, at one agent or at all; the most first."""
 
         async def one(number: int) -> list[tuple[float, int, int]]:
             try:
@@ -164,6 +173,7 @@ class Judgement:
             ranked = await self.most_informative(agent)
             return [(score, number, episode) for score, episode in ranked]
 
+        agents = await self.agents_waiting(agent)
         parts = await asyncio.gather(*(one(number) for number in agents))
         whole = [entry for part in parts for entry in part]
         return sorted(whole, key=lambda entry: (-entry[0], entry[1], entry[2]))

@@ -164,7 +164,7 @@ def _read_episode(connection: Connection, agent: HostedAgent, number: int) -> Ho
 def _pinned_plan(connection: Connection, agent: HostedAgent, row: Any) -> HostedPlan:
     """The plan that an episode started on."""
     if row.plan is None:
-        return HostedPlan(row.policy_version, None, UniformPolicy(agent.specification.actions.size))
+        return HostedPlan(row.policy_version, None, UniformPolicy(agent.actions.size))
     if agent.version == row.policy_version and row.plan in agent.plans:
         return agent.plans[row.plan]
     stored = reading.plan_row(connection, agent.number, row.policy_version, row.plan)

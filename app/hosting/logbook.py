@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from app.errors import InvalidValue
@@ -15,7 +15,7 @@ from app.hosting.database import Database, now_milliseconds
 from app.hosting.ids import episode_id
 from app.hosting.learning import Learning
 from app.hosting.verdicts import Verdict, in_force, majority
-from app.hosting.voices import history_row
+from app.hosting.voices import history
 from app.storage import labelling, reading, writes
 from app.storage.writer import Row, Write
 
@@ -110,14 +110,20 @@ def _encode(agent: HostedAgent, logged: LoggedEpisode, field_: str) -> _Encoded:
     states = [
         agent.encode_state(state, f"{field_}.states.{i}") for i, state in enumerate(logged.states)
     ]
-    space = agent.specification.actions
-    actions = [space.encode(a, f"{field_}.actions.{i}") for i, a in enumerate(logged.actions)]
+    actions = [
+        agent.actions.encode(action, f"{field_}.actions.{i}")
+        for i, action in enumerate(logged.actions)
+    ]
     ended = length < horizon and logged.status != "abandoned"
     if logged.terminated is not None:
         ended = logged.terminated
     final = states.pop() if len(states) > length else None
     wanted = _wanted(agent, logged, field_)
     settled = bool(logged.verdicts) and (logged.settled or len(logged.verdicts) == wanted)
+    if logged.status is not None and (
+        settled or (logged.verdicts and logged.status == "abandoned")
+    ):
+        raise InvalidValue(f"{field_}.status", "labelled, where there is a label")
     status = "labelled" if settled else logged.status or "awaiting_label"
     label = majority(logged.verdicts) if settled else None
     return _Encoded(states, actions, final, ended, status, wanted, label, logged)
@@ -125,9 +131,9 @@ def _encode(agent: HostedAgent, logged: LoggedEpisode, field_: str) -> _Encoded:
 
 def _wanted(agent: HostedAgent, logged: LoggedEpisode, field_: str) -> int:
     """How many labels an episode wants; its verdicts must fit in."""
-    named = [one.labeller for one in logged.verdicts if one.labeller is not None]
-    if len(named) > len(set(named)):
-        raise InvalidValue(f"{field_}.verdicts", "one of each labeller")
+    if len({one.labeller for one in logged.verdicts}) < len(logged.verdicts):
+        expected = "one of each labeller, and of those without a name one together"
+        raise InvalidValue(f"{field_}.verdicts", expected)
     if logged.labels_wanted is None:
         return max(agent.specification.labels_wanted, len(logged.verdicts))
     if len(logged.verdicts) > logged.labels_wanted:
@@ -174,8 +180,7 @@ class _Import:
         for number, one in enumerate(self._encoded, self._first):
             for voice, verdict in enumerate(one.logged.verdicts):
                 said = replace(verdict, at=self._now)
-                row = history_row(self._agent.number, number, voice, said)
-                yield Write(writes.ADD_LABEL, row)
+                yield history(self._agent.number, number, voice, **asdict(said))
         if self.count is not None:
             yield self.count
         yield from self._also
@@ -235,7 +240,6 @@ def _line(
     states = [agent.decode_state(step.state, step.observation) for step in steps]
     if row.final is not None:
         states.append(agent.decode_state(row.final, row.final_observation))
-    actions = agent.specification.actions
     return {
         "episode": episode_id(agent.number, row.number),
         "number": row.number,
@@ -244,7 +248,7 @@ def _line(
         "status": row.status,
         "policy_version": row.policy_version,
         "states": states,
-        "actions": [actions.decode(step.action) for step in steps],
+        "actions": [agent.actions.decode(step.action) for step in steps],
         "terminated": row.ended,
         "label": row.label,
         "labels_wanted": row.labels_wanted,

@@ -33,7 +33,7 @@ def model_document(agent: HostedAgent, insight: Insight | None) -> dict[str, Any
 def _transitions(agent: HostedAgent, insight: Insight) -> list[dict[str, Any]]:
     """What follows each state and action that was tried."""
     _, S, A = insight.weights.shape
-    states, actions = agent.specification.states, agent.specification.actions
+    states, actions = agent.states, agent.actions
     rows = []
     for row in np.flatnonzero(np.diff(insight.indptr)):
         entries = slice(int(insight.indptr[row]), int(insight.indptr[row + 1]))
@@ -70,8 +70,8 @@ def policy_document(agent: HostedAgent, plan: HostedPlan, episode: int) -> dict[
         "horizon": agent.horizon,
         "seed": str(agent.seed),  # 63 bits: more than a JSON number is sure to keep
         "generator": GENERATOR,
-        "states": agent.specification.states.model_dump(mode="json"),
-        "actions": agent.specification.actions.model_dump(mode="json"),
+        "states": agent.states.model_dump(mode="json"),
+        "actions": agent.actions.model_dump(mode="json"),
         "policy": {
             "kind": policy.kind,
             **{name: array.tolist() for name, array in policy.arrays().items()},

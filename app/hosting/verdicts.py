@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+TIMEOUT = "timeout"  # the labeller of a label that nobody gave in time
+
 
 @dataclass(frozen=True)
 class Verdict:

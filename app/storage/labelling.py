@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, and_, literal_column, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    func,
+    literal_column,
+    select,
+)
 
 from app.storage.reading import Record, count_waiting
 from app.storage.tables import agents, episodes, labels
@@ -57,27 +67,57 @@ def verdicts_of(connection: Connection, agent: int) -> Sequence[Record]:
 
 
 def judged_by(
-    connection: Connection, agent: int | None, labeller: str | None
+    connection: Connection, labeller: str | None, among: Collection[tuple[int, int]]
 ) -> set[tuple[int, int]]:
-    """(agent, number) of what waits for more verdicts and has those of a labeller, if named."""
+    """Which of some episodes, by (agent, number), have a verdict of a labeller, if named."""
     if labeller is None:
         return set()
-    own = select(labels.c.id).where(_of_episode, labels.c.labeller == labeller, _holds).exists()
-    query = (  # of all agents: what is half judged has an index, and there is not much of it
-        select(episodes.c.agent, episodes.c.number)
-        .join(agents, agents.c.id == episodes.c.agent)
-        .where(
-            agents.c.deleted_at.is_(None),
-            episodes.c.label.is_(None),
-            episodes.c.verdicts > literal_column("0"),
-            episodes.c.label_required,
-            own,
-        )
-    )
-    found = connection.execute(query)
-    return {(row.agent, row.number) for row in found if agent in (None, row.agent)}
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for agent, number in among:
+        numbers[agent].append(number)
+    query = select(labels.c.episode).where(labels.c.labeller == labeller, _holds)
+    return {
+        (agent, number)
+        for agent, some in numbers.items()
+        for number in connection.execute(
+            query.where(labels.c.agent == agent, labels.c.episode.in_(some))
+        ).scalars()
+    }
 
 
 def count_left(connection: Connection, agent: int | None, labeller: str | None) -> int:
     """How many episodes wait for a verdict that somebody can give, at one agent or at all."""
-    return count_waiting(connection, agent) - len(judged_by(connection, agent, labeller))
+    waiting = count_waiting(connection, agent)
+    if labeller is None:
+        return waiting
+    half_judged = (  # as the index of these says it
+        episodes.c.label.is_(None),
+        episodes.c.verdicts > literal_column("0"),
+        episodes.c.label_required,
+    )
+    query = _of_agents(select(func.count()), agent).where(*half_judged, _has_verdict_of(labeller))
+    return waiting - (connection.execute(query).scalar() or 0)
+
+
+def oldest_left(
+    connection: Connection, agent: int | None, labeller: str | None, limit: int
+) -> list[tuple[int, int]]:
+    """(agent, number) of the oldest episodes that wait for a verdict that somebody can give."""
+    order = episodes.c.created_at if agent is None else episodes.c.number
+    query = _of_agents(select(episodes.c.agent, episodes.c.number), agent)
+    query = query.where(episodes.c.status == "awaiting_label")
+    if labeller is not None:
+        query = query.where(~_has_verdict_of(labeller))
+    found = connection.execute(query.order_by(order).limit(limit))
+    return [(row.agent, row.number) for row in found]
+
+
+def _of_agents(query: Select[Any], agent: int | None) -> Select[Any]:
+    """Of the episodes of one agent or of all, unless they were deleted."""
+    own = episodes.join(agents, agents.c.id == episodes.c.agent)
+    query = query.select_from(own).where(agents.c.deleted_at.is_(None))
+    return query if agent is None else query.where(episodes.c.agent == agent)
+
+
+def _has_verdict_of(labeller: str) -> ColumnElement[bool]:
+    return select(labels.c.id).where(_of_episode, labels.c.labeller == labeller, _holds).exists()

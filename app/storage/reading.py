@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, or_, select
+from sqlalchemy import Connection, Row, and_, func, literal_column, or_, select
 
 from app.storage.journal import all_steps
 from app.storage.tables import (
@@ -24,6 +24,8 @@ from app.storage.tables import (
 Record = Row[*tuple[Any, ...]]
 
 _alive = agents.c.deleted_at.is_(None)
+# Spelled out, because an index of what waits is not used for a parameter.
+_awaits_label = episodes.c.status == literal_column("'awaiting_label'")
 
 
 def agent_row(connection: Connection, agent: int) -> Record | None:
@@ -191,7 +193,7 @@ def episodes_due(connection: Connection, now: int, limit: int) -> list[tuple[int
     query = (
         select(episodes.c.agent, episodes.c.number)
         .join(agents, agents.c.id == episodes.c.agent)
-        .where(_alive, episodes.c.label_due <= now)
+        .where(_alive, _awaits_label, episodes.c.label_due <= now)
         .order_by(episodes.c.label_due)
         .limit(limit)
     )

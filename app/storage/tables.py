@@ -96,14 +96,15 @@ episodes = Table(
     Index(None, "status", "created_at"),
     Index(
         "ix_episodes_due",
+        "status",
         "label_due",
-        sqlite_where=text("label_due IS NOT NULL"),
-        postgresql_where=text("label_due IS NOT NULL"),
+        sqlite_where=text("status = 'awaiting_label' AND label_due IS NOT NULL"),
+        postgresql_where=text("status = 'awaiting_label' AND label_due IS NOT NULL"),
     ),
     Index(
         "ix_episodes_half_judged",
         "agent",
-        "number",
+        "verdicts",
         sqlite_where=text("label IS NULL AND verdicts > 0"),
         postgresql_where=text("label IS NULL AND verdicts > 0"),
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import bindparam, case, delete, insert, select, update
+from sqlalchemy import bindparam, case, delete, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from app.storage.tables import (
@@ -118,8 +118,13 @@ LABEL_EPISODE = (
         status=bindparam("new_status"),
         verdicts=bindparam("new_verdicts"),
         label=bindparam("new_label"),
-        # A label falls due for as long as verdicts are missing.
-        label_due=case((bindparam("new_status") == "awaiting_label", episodes.c.label_due)),
+        # What never falls due, as an imported episode, does not when a label is withdrawn.
+        label_due=case(
+            (
+                episodes.c.label_due.is_not(None),
+                func.coalesce(bindparam("new_label_due"), episodes.c.label_due),
+            )
+        ),
         labelled_at=bindparam("new_labelled_at"),
     )
 )

@@ -157,7 +157,7 @@ def _context(
         "older": seen.episodes[_EPISODES - 1].number if len(seen.episodes) > _EPISODES else None,
         "episode_id": episode_id,
         "beliefs": None if insight is None else _beliefs(insight, row.display, chosen, names),
-        "pick_from_list": agent.specification.states.size <= _MOST_OPTIONS,
+        "pick_from_list": agent.states.size <= _MOST_OPTIONS,
     }
 
 

@@ -14,9 +14,10 @@ from pydantic import Field, StrictStr
 
 from app.agents.spec import Strict
 from app.api.guard import JUDGE, TheHost, guard
+from app.api.schemas.wire import Comment, ShortText
 from app.api.views import moment
 from app.errors import NotFound
-from app.hosting.desk import Change
+from app.hosting.effects import Change
 from app.hosting.episode import HostedEpisode
 from app.hosting.host import Host
 from app.hosting.ids import agent_id, read_agent_id
@@ -32,9 +33,6 @@ pages = APIRouter(prefix="/label", include_in_schema=False, route_class=PageRout
 router = APIRouter(prefix="/label", include_in_schema=False)
 
 Judge = Annotated[Caller, guard(JUDGE)]
-Text = Annotated[StrictStr, Field(min_length=1, max_length=200)]
-
-
 MadeUp = Annotated[StrictStr, Field(pattern=r"^[0-9a-zA-Z]{8,40}$")]
 
 
@@ -43,27 +41,27 @@ class AtDesk(Strict):
 
     tab: MadeUp  # stays when the page is loaded again: so does what was skipped
     visit: MadeUp  # does not: what a visit that ends gives back is not the next one's
-    agent: Text | None = None
-    labeller: Text | None = None  # who it is, where no key says so
+    agent: ShortText | None = None
+    labeller: ShortText | None = None  # who it is, where no key says so
 
 
 class OfEpisode(AtDesk):
     """Something about the episode that a desk shows."""
 
-    episode: Text
+    episode: ShortText
 
 
 class DeskVerdict(OfEpisode):
     """A verdict."""
 
     label: Literal[0, 1]
-    comment: Annotated[StrictStr, Field(max_length=4000)] | None = None
+    comment: Comment | None = None
 
 
 class Undo(OfEpisode):
     """A verdict taken back; ``shown`` is the episode that is put aside for it."""
 
-    shown: Text | None = None
+    shown: ShortText | None = None
 
 
 @pages.get("")
@@ -108,27 +106,28 @@ async def skip(body: OfEpisode, host: TheHost, caller: Judge) -> dict[str, Any]:
 @router.post("/verdict")
 async def judge(body: DeskVerdict, host: TheHost, caller: Judge) -> dict[str, Any]:
     """Label an episode; the next."""
-    verdict = Verdict(body.label, _labeller(caller, body), body.comment or None)
+    verdict = Verdict(body.label, _labeller(caller, body.labeller), body.comment or None)
     await host.desk.judge(_holder(caller, body), body.episode, verdict)
     return await _show(host, caller, body)
 
 
 @router.post("/undo")
 async def undo(body: Undo, host: TheHost, caller: Judge) -> dict[str, Any]:
-    """Withdraw a label; the same episode again."""
+    """Withdraw a label; the same episode again, or the next where somebody else has it."""
     holder = _holder(caller, body)
-    episode = await host.desk.undo(holder, body.episode, _labeller(caller, body))
+    episode = await host.desk.undo(holder, body.episode, _labeller(caller, body.labeller))
     if body.shown is not None and body.shown != body.episode:
         host.desk.leases.release(body.shown, holder)
+    if episode is None:
+        return await _show(host, caller, body)
     return await _answer(host, caller, body, episode)
 
 
 @router.post("/renew")
 async def renew(body: OfEpisode, host: TheHost, caller: Judge) -> dict[str, Any]:
     """Keep an episode for as long as it is looked at."""
-    episode = await host.loaded.episode(body.episode)
-    waits = episode.status == "awaiting_label"
-    held = waits and host.desk.leases.take(body.episode, _holder(caller, body))
+    labeller = _labeller(caller, body.labeller)
+    held = await host.desk.renew(_holder(caller, body), body.episode, labeller)
     return {"held": held, "left": await _left(host, caller, body)}
 
 
@@ -140,10 +139,14 @@ async def leave(body: AtDesk, host: TheHost, caller: Judge) -> None:
 
 @router.get("/change")
 async def read_change(
-    episode: Annotated[str, Query(max_length=80)], host: TheHost, _: Judge
+    episode: Annotated[str, Query(max_length=80)],
+    host: TheHost,
+    caller: Judge,
+    labeller: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Change:
-    """What a verdict changed, once it is learned."""
-    return await host.desk.change(episode, _LEARNING_SECONDS)
+    """What one's verdict changed, once it is learned."""
+    who = _labeller(caller, labeller)
+    return await host.desk.effects.change(episode, who, _LEARNING_SECONDS)
 
 
 def _skipper(caller: Caller, body: AtDesk) -> str:
@@ -158,18 +161,19 @@ def _agent(body: AtDesk) -> int | None:
     return None if body.agent is None else read_agent_id(body.agent)
 
 
-def _labeller(caller: Caller, body: AtDesk) -> str | None:
+def _labeller(caller: Caller, name: str | None) -> str | None:
     """Who judges: a key says it, and where there are none the person does."""
-    return body.labeller if caller is ANYONE else caller.name
+    return name if caller is ANYONE else caller.name
 
 
 async def _left(host: Host, caller: Caller, body: AtDesk) -> int:
-    return await host.desk.left(_agent(body), _labeller(caller, body))
+    return await host.desk.left(_agent(body), _labeller(caller, body.labeller))
 
 
 async def _show(host: Host, caller: Caller, body: AtDesk) -> dict[str, Any]:
     holder, skipper = _holder(caller, body), _skipper(caller, body)
-    episode = await host.desk.next(holder, skipper, _agent(body), _labeller(caller, body))
+    labeller = _labeller(caller, body.labeller)
+    episode = await host.desk.next(holder, skipper, _agent(body), labeller)
     return await _answer(host, caller, body, episode)
 
 
@@ -214,7 +218,7 @@ async def _view(host: Host, episode: HostedEpisode) -> dict[str, Any]:
             {
                 "place": step.state,
                 "state": agent.decode_state(step.state, step.observation),
-                "action": agent.specification.actions.decode(step.action),
+                "action": agent.actions.decode(step.action),
             }
             for step in steps
         ],

@@ -183,6 +183,24 @@ def test_two_people_judge_the_same_episode_and_neither_gets_it_twice(server, adm
         assert (view["status"], view["label"]) == ("labelled", 0)
 
 
+def test_undo_leaves_an_episode_to_who_has_it_by_now(server, admin, people):
+    agent = waiting(admin, 1, GRID | {"labels_wanted": 2})
+    ann, ben = people(server.url), people(server.url)
+    sign_in(ann, server, create_key(admin, "labeller", "Ann")["secret"], f"/label?agent={agent}")
+    shown(ann)
+    press(ann, "g", 0)
+    sign_in(ben, server, create_key(admin, "labeller", "Ben")["secret"], f"/label?agent={agent}")
+    assert shown(ben) == "lake · episode 0"
+    press(ann, "u", 1)
+    expect(ann.locator("#trouble")).to_contain_text("Your verdict is withdrawn")
+    expect(ann.locator("#empty")).to_contain_text("others have them")
+    press(ben, "b", 0)
+    assert shown(ann) == "lake · episode 0"  # by itself
+    (one,) = episodes(admin, agent)
+    view = admin.get(f"/v1/episodes/{one['id']}").json()
+    assert [(said["labeller"], said["label"]) for said in view["verdicts"]] == [("Ben", 0)]
+
+
 def test_where_keys_are_off_the_name_says_who_has_judged(open_server, people):
     with open_server.client() as client:
         agent = waiting(client, 2, GRID | {"labels_wanted": 3})

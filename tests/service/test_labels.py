@@ -1,5 +1,7 @@
 """Labels over HTTP: given, corrected, withdrawn, overdue; and the queue of those to give."""
 
+import time
+
 import pytest
 
 from tests.service.running import (
@@ -186,6 +188,28 @@ def test_a_label_that_nobody_gives_in_time_is_the_default(client, default):
         assert label(client, episode, "PUT", label=1 - default).json()["label"] == 1 - default
     assert read(client, judged)["label"] == 1
     assert wait_learned(client, agent)["learning_error"] is None
+
+
+def test_who_withdraws_a_label_has_the_whole_timeout_again(client):
+    agent = create_agent(client, label_timeout="PT2S", default_label=0)
+    episode = start_episode(client, agent)
+    play(client, episode, STATES, label=1)
+    time.sleep(2.5)  # by now it would have been due
+    assert read(client, episode)["label"] == 1
+    withdrawn = time.monotonic()
+    assert client.delete(f"/v1/episodes/{episode}/label").json()["status"] == "awaiting_label"
+    wait_until(lambda: read(client, episode)["status"] != "awaiting_label", seconds=10)
+    assert time.monotonic() - withdrawn > 1.9
+    assert [one["labeller"] for one in read(client, episode)["labels"]] == [None, None, "timeout"]
+
+
+def test_what_is_imported_is_never_overdue(client):
+    agent = create_agent(client, label_timeout="PT1S", default_label=0)
+    waiting, withdrawn = log(client, agent, ([0] * 5, 0, None), ([1] * 5, 0, 1))
+    client.delete(f"/v1/episodes/{withdrawn}/label").raise_for_status()
+    time.sleep(2.5)
+    for episode in (waiting, withdrawn):
+        assert read(client, episode)["status"] == "awaiting_label"
 
 
 def test_labels_and_timeouts_come_after_a_restart_too(start_server):

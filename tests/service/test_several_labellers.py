@@ -171,6 +171,41 @@ def test_a_judged_episode_cannot_be_given_up(client, episode):
     assert client.post(path).json()["status"] == "abandoned"
 
 
+def test_a_labelled_episode_is_over_and_cannot_be_given_up(client, episode):
+    for name in ("Ada", "Bob"):
+        label(client, episode, label=1, labeller=name)
+    assert_problem(client.post(f"/v1/episodes/{episode}/abandon"), 409, "episode_over")
+
+
+def test_a_list_says_how_many_verdicts_there_are(client):
+    agent = create_agent(client, labels_wanted=2)
+    half, none = log(client, agent, ([0] * 5, 0, None), ([1] * 5, 1, None))
+    label(client, half, label=1, labeller="Ada")
+    for order in ("informative", "oldest"):
+        items = queue(client, agent=agent, order=order)["items"]
+        assert {item["id"]: item["labels_given"] for item in items} == {half: 1, none: 0}
+
+
+def test_what_is_read_is_of_one_moment(shared_server, client, episode):
+    """The label of an episode and its verdicts agree, whoever writes meanwhile."""
+    label(client, episode, label=1, labeller="Ada")
+
+    def flip():
+        with shared_server.client() as own:
+            for _ in range(60):
+                label(own, episode, label=1, labeller="Bob")
+                withdraw(own, episode, "Bob")
+
+    with ThreadPoolExecutor(1) as other:
+        flipping = other.submit(flip)
+        seen = []
+        while not flipping.done():
+            view = read(client, episode)
+            seen.append((view["label"], len(view["verdicts"]), view["labels_given"]))
+        flipping.result()
+    assert set(seen) <= {(1, 2, 2), (None, 1, 1)}
+
+
 PLAYED = [([0, 1, 2, 3, 3], 0), ([0, 0, 1, 1, 2], 1), ([3, 2, 1, 0, 0], 1)]
 
 
@@ -225,6 +260,27 @@ def test_at_the_timeout_those_that_are_there_decide(shared_server, client):
     wait_until(lambda: listener.names.count("label.given") == 4)
     settled = [body for _, name, body in listener.events if name == "label.settled"]
     assert [(body["episode"], body["label"]) for body in settled] == [(half, 1)]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_a_default_label_makes_way_for_the_first_person(client, method):
+    agent = create_agent(client, labels_wanted=3, label_timeout="PT1S", default_label=0)
+    episode = over(client, agent)
+    wait_until(lambda: verdicts(client, episode) == [("timeout", 0)])
+    answer = label(client, episode, method, label=1, labeller="Ada").json()
+    assert (answer["label"], answer["verdicts"], answer["status"]) == (1, 1, "labelled")
+    for name in ("Bob", "Cy"):  # three people have room
+        assert label(client, episode, method, label=1, labeller=name).status_code == 200
+    assert verdicts(client, episode) == [("Ada", 1), ("Bob", 1), ("Cy", 1)]
+    late = label(client, episode, method, label=0, labeller="Di")
+    assert_problem(late, 409, "already_labelled")
+    assert wait_learned(client, agent)["success_rate"] == 1.0
+    # It is learned as if nobody had ever said otherwise.
+    steps = read(client, episode)["steps"]
+    played = {name + "s": [one[name] for one in steps] for name in ("state", "action")}
+    same = create_agent(client)
+    assert take_in(client, same, *[played | {"label": 1}] * 3).status_code == 201
+    assert_same(model(client, agent), model(client, same))
 
 
 def test_a_timeout_without_a_default_gives_up_only_what_nobody_judged(client):
@@ -295,16 +351,21 @@ def test_an_export_carries_every_verdict_and_is_taken_back(client):
 
 ONE = {"states": [0], "actions": [0]}
 GOOD, BAD = {"label": 1}, {"label": 0}
+ADA, BOB = {"labeller": "Ada"}, {"labeller": "Bob"}
 
 
 @pytest.mark.parametrize(
     ("changes", "pointer"),
     [
         ({"verdicts": [GOOD], "label": 0}, "label"),
-        ({"verdicts": [GOOD, BAD], "label": 1}, "label"),
-        ({"verdicts": [GOOD, BAD], "labels_wanted": 1}, "verdicts"),
-        ({"verdicts": [GOOD | {"labeller": "Ada"}, BAD | {"labeller": "Ada"}]}, "verdicts"),
+        ({"verdicts": [GOOD, BAD | ADA], "label": 1}, "label"),
+        ({"verdicts": [GOOD, BAD | ADA], "labels_wanted": 1}, "verdicts"),
+        ({"verdicts": [GOOD | ADA, BAD | ADA]}, "verdicts"),
+        ({"verdicts": [GOOD, BAD]}, "verdicts"),  # without a name one is one labeller
         ({"verdicts": [GOOD], "status": "abandoned"}, "status"),
+        ({"verdicts": [GOOD, BAD | ADA], "status": "completed"}, "status"),
+        ({"verdicts": [GOOD], "status": "completed", "labels_wanted": 1}, "status"),
+        ({"label": 1, "status": "completed"}, "status"),
         ({"verdicts": [{"label": 2}]}, "verdicts/0/label"),
         ({"verdicts": [GOOD] * 21}, "verdicts"),
     ],
@@ -321,7 +382,7 @@ def test_logged_verdicts_that_do_not_fit_are_refused(client, shared, changes, po
         ({"verdicts": [GOOD]}, ("awaiting_label", None, 1)),
         ({"verdicts": [GOOD], "labels_wanted": 1}, ("labelled", 1, 1)),
         ({"verdicts": [GOOD], "label": True}, ("labelled", 1, 1)),
-        ({"verdicts": [GOOD, BAD, GOOD]}, ("labelled", 1, 3)),
+        ({"verdicts": [GOOD, BAD | ADA, GOOD | BOB]}, ("labelled", 1, 3)),
         ({"verdicts": [GOOD], "status": "completed"}, ("completed", None, 1)),
     ],
 )
@@ -341,6 +402,31 @@ def test_each_verdict_is_held_against_the_model(client):
     number = read(client, odd)["number"]
     assert re.search(rf"number {number} the doubted of this test bad \d+ % Bob", shown)
     assert not re.search(rf"number {number} the doubted of this test good", shown)
+
+
+def test_who_only_labels_speaks_for_themselves(start_server):
+    server = start_server(PLAUDIT_ADMIN_KEY=ADMIN_KEY)
+    with server.client(ADMIN_KEY) as admin:
+        secrets = {
+            role: create_key(admin, role, name)["secret"]
+            for role, name in (("labeller", "Bob"), ("operator", "Olga"))
+        }
+        episode = over(admin, create_agent(admin, labels_wanted=3))
+        label(admin, episode, label=1, labeller="Ada")
+    with server.client(secrets["labeller"]) as bob:
+        for method in ("POST", "PUT"):
+            said = assert_problem(label(bob, episode, method, label=0, labeller="Ada"), 403)
+            assert "Bob" in said["detail"]
+        assert_problem(withdraw(bob, episode, "Ada"), 403, "forbidden")
+        assert verdicts(bob, episode) == [("Ada", 1)]
+        assert label(bob, episode, label=0, labeller="Bob").status_code == 200  # by name
+        assert label(bob, episode, label=0).json()["verdicts"] == 2
+        assert withdraw(bob, episode, "Bob").json()["verdicts"] == 1
+    with server.client(secrets["operator"]) as olga:
+        label(olga, episode, label=0)
+        label(olga, episode, label=1, labeller="Cy")
+        assert verdicts(olga, episode) == [("Ada", 1), ("Olga", 0), ("Cy", 1)]
+        assert withdraw(olga, episode, "Ada").json()["verdicts"] == 2
 
 
 def test_who_only_labels_is_not_told_what_others_said(start_server):

@@ -52,6 +52,7 @@ class EpisodeSummary(Answer):
     status: Status = Field(description="where it stands")
     label_required: bool = Field(description="whether it waits for a label once it is over")
     labels_wanted: int = Field(description="verdicts that it waits for")
+    labels_given: int = Field(description="verdicts that it has now")
     label: Literal[0, 1] | None = Field(
         description="its verdict: 1 good, 0 bad, null none; of several the majority, 0 where they "
         "are equal, null until all are there"
@@ -132,7 +133,9 @@ class Verdict(Wire):
     label: Label = Field(description="1 or true is good, 0 or false is bad")
     comment: Comment | None = Field(default=None, description="why, for people")
     labeller: ShortText | None = Field(
-        default=None, description="who judged; by default the name of the key"
+        default=None,
+        description="who judged; by default the name of the key, and with the role `labeller` no "
+        "other",
     )
 
 

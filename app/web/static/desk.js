@@ -196,6 +196,9 @@ function undo() {
     last.entry.remove();
     showPast();
     show(answer);
+    if (shown?.id !== last.episode) {
+      trouble("Your verdict is withdrawn. Somebody else has that episode before them now.");
+    }
   });
 }
 
@@ -223,7 +226,7 @@ const percent = (share) => `${Math.round(share * 100)}%`;
 async function tellChange(episode, note) {
   let change;
   try {
-    change = await ask("GET", `/label/change?episode=${encodeURIComponent(episode)}`);
+    change = await ask("GET", `/label/change?${new URLSearchParams({ episode, ...labeller() })}`);
   } catch {
     note.textContent = "";
     return;

@@ -1,0 +1,47 @@
+"""What is asked often goes by an index, however much there is that it is not about."""
+
+import pytest
+from sqlalchemy import event
+
+from app.storage import labelling, migrations, reading
+from app.storage.engine import make_writing_engine
+
+
+@pytest.fixture
+def engine(tmp_path):
+    engine = make_writing_engine(f"sqlite:///{tmp_path / 'plaudit.db'}")
+    migrations.migrate(engine)
+    yield engine
+    engine.dispose()
+
+
+def plan_of(engine, query, *arguments):
+    """How the database goes about the last statement of a query."""
+    asked = []
+    with engine.connect() as connection:
+
+        @event.listens_for(connection, "before_cursor_execute")
+        def _note(connection, cursor, statement, parameters, *_):
+            asked.append((statement, parameters))
+
+        query(connection, *arguments)
+        statement, parameters = asked[-1]
+        rows = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        return "; ".join(row[3] for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("query", "arguments", "index"),
+    [
+        (reading.episodes_due, (0, 10), "episodes_due (status=? AND label_due<?)"),
+        (labelling.count_left, (5, "Ada"), "episodes_half_judged (agent=? AND verdicts>?)"),
+        (labelling.count_left, (None, "Ada"), "episodes_half_judged"),
+        (labelling.oldest_left, (5, "Ada", 10), "episodes_agent_status_number (agent=? AND status"),
+        (labelling.oldest_left, (None, "Ada", 10), "episodes_status_created_at (status=?)"),
+        (labelling.judged_by, ("Ada", [(5, 1)]), "labels_agent_episode (agent=? AND episode=?)"),
+    ],
+)
+def test_an_index_answers(engine, query, arguments, index):
+    plan = plan_of(engine, query, *arguments)
+    assert f" INDEX ix_{index}" in plan
+    assert "TEMP B-TREE" not in plan
