@@ -65,6 +65,7 @@ def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
         several("the last state", -0.5, (9.0, final)),
         several("the last states", -0.5, (9.0, late)),
         several("states and actions at steps", -1.5, (9.0, hsa)),
+        _small(Blocks(spaces, (sa,))),
     )
 
 
@@ -74,11 +75,13 @@ def readings(features: AnyFeatures) -> tuple[Candidate, ...]:
     Where each adds a little, labels are noisy and the wide prior of the first is too bold for
     what is rare; the draws of the narrow one can be bolder in turn.
     """
-    parts = len(parts_of(features))
-    return (
-        Candidate("some decide", features, (9.0,) * parts, 0.0),
-        Candidate("each adds a little", features, (1.0,) * parts, -3.0, "common", 3.0),
-    )
+    wide = (9.0,) * len(parts_of(features))
+    return Candidate("some decide", features, wide, 0.0), _small(features)
+
+
+def _small(features: AnyFeatures) -> Candidate:
+    narrow = (1.0,) * len(parts_of(features))
+    return Candidate("each adds a little", features, narrow, -3.0, "common", 3.0)
 
 
 def checkpoint(labels: int) -> int:

@@ -384,7 +384,7 @@ class TestPending:
 class TestShares:
     """How probable each of the competing maps is."""
 
-    PRIOR = np.exp([0.0, -0.5, -1.0, -1.5, -0.5, -0.5, -1.5])
+    PRIOR = np.exp([0.0, -0.5, -1.0, -1.5, -0.5, -0.5, -1.5, -3.0])
 
     def test_a_given_map_is_read_in_two_ways(self):
         agent = agent_of(count=0)
@@ -402,7 +402,7 @@ class TestShares:
     def test_they_sum_to_one(self):
         for count in (2, 5, 20):
             shares = agent_of({"kind": "auto"}, count=count).shares()
-            assert shares.shape == (7,)
+            assert shares.shape == (8,)
             assert (shares >= 0.0).all()
             assert shares.sum() == pytest.approx(1.0)
 

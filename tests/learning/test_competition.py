@@ -19,7 +19,7 @@ from app.learning.trajectory import Trajectory
 S, A, H = 3, 2, 12  # with 12 steps "the last states" are those of two steps
 SPACES = Spaces(S, A, H)
 CHOICES = candidates(SPACES)
-PRIOR = np.array([0.0, -0.5, -1.0, -1.5, -0.5, -0.5, -1.5])
+PRIOR = np.array([0.0, -0.5, -1.0, -1.5, -0.5, -0.5, -1.5, -3.0])
 FINE = ("everything", "states and actions at steps")  # the same features, other variances
 
 
