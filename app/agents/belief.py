@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from app.agents.experience import Arrays, Experience
 from app.learning.event_automaton import EventTables
-from app.learning.events import AnyFeatures, Events
-from app.learning.features import Blocks, FeatureMap, Floats, OneHot
+from app.learning.events import AnyFeatures, Events, part_sizes, parts_of
+from app.learning.features import FeatureMap, Floats, OneHot
 from app.learning.labelled import LabelledTrajectories
 from app.learning.logistic import LogisticEstimator, LogisticFit
 from app.learning.planning.tracker import Tracker
 from app.learning.posterior import Posterior
+from app.learning.scaling import Units, unit_sizes
 
 
 @dataclass(frozen=True)
 class Prior:
     """How large weights are before any label.
 
-    ``variances`` has one entry per part of the map: the variance of a weight whose feature is
-    scaled adaptively, which means divided by the largest value seen and then by the root mean
-    square of the part's norm. Without them the paper's scale holds: the whole row divided by a
-    proved bound of its norm, and variance 1 / regularisation for every weight.
+    ``variances`` has one entry per part of the map: the variance of a weight in the ``units`` that
+    the data give. Without them the paper's scale holds: the whole row divided by a proved bound of
+    its norm, and variance 1 / regularisation for every weight.
     """
 
     variances: tuple[float, ...] | None
     intercept_variance: float | None
     regularisation: float = 1.0
+    units: Units = "own"
 
 
 class Belief:
@@ -108,18 +107,9 @@ class Belief:
         if self.prior.variances is None:
             scale = self.features.largest_norm() or 1.0
             return np.full(self.features.dimension, self.prior.regularisation * scale**2)
-        rows = self.data.design().rows
-        counts, _ = self.data.counts()
-        largest = largest_entries(rows)
-        squares = np.bincount(
-            rows.indices, weights=(rows.data / largest[rows.indices]) ** 2
-            * np.repeat(counts, np.diff(rows.indptr)), minlength=len(largest),
-        )  # fmt: skip
-        sizes = part_sizes(self.features)
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        mean = np.add.reduceat(squares, starts) / max(counts.sum(), 1.0)
-        per_part = np.maximum(mean, 1.0) / np.array(self.prior.variances)
-        return np.asarray(largest**2 * np.repeat(per_part, sizes))
+        sizes, (counts, _) = part_sizes(self.features), self.data.counts()
+        divisors = unit_sizes(self.data.design().rows, counts, sizes, self.prior.units)
+        return np.asarray(divisors**2 / np.repeat(self.prior.variances, sizes))
 
     def arrays(self) -> Arrays:
         """Where the next fit starts from."""
@@ -147,24 +137,6 @@ class Learned:
     def posterior(self) -> Posterior:
         """The Gaussian around the estimate."""
         return Posterior.around(self.fit, self.belief.data, self.precision, self.offset_precision)
-
-
-def parts_of(features: AnyFeatures) -> Sequence[AnyFeatures]:
-    """The parts of a map that is made of several, or the map itself."""
-    return features.parts if isinstance(features, Blocks) else (features,)
-
-
-def part_sizes(features: AnyFeatures) -> list[int]:
-    """The dimension of each part."""
-    return [part.dimension for part in parts_of(features)]
-
-
-def largest_entries(rows: sparse.csr_array) -> Floats:
-    """The largest absolute value of each column, 1 where there is none."""
-    largest = np.zeros(rows.shape[1])
-    np.maximum.at(largest, rows.indices, np.abs(rows.data))
-    largest[largest == 0.0] = 1.0
-    return largest
 
 
 def _under(arrays: Arrays, prefix: str) -> Arrays:

@@ -10,12 +10,12 @@ import numpy as np
 from pydantic import Field
 
 from app.agents.base import Agent, Options
-from app.agents.belief import Belief, Learned, parts_of
+from app.agents.belief import Belief, Learned
 from app.agents.experience import Arrays
 from app.agents.insight import Insight
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded
-from app.learning.events import Events
+from app.learning.events import Events, parts_of
 from app.learning.features import Floats, OneHot, stack_rows
 from app.learning.information import label_information
 from app.learning.planning.fast import SATURATION, first_width, plan_fast
@@ -222,7 +222,7 @@ class ModelBased(Agent[AnyOptions]):
         counts, spaces = self.experience.transitions, self.spec.spaces
         pairs = counts.visits.reshape(spaces.states, spaces.actions).astype(np.float64)
         visits = np.array(np.broadcast_to(pairs, spaces.shape))
-        for belief in self.beliefs:
+        for belief in {id(belief.features): belief for belief in self.beliefs}.values():
             if belief.is_coarse:
                 visits = belief.visits(self.experience, visits)
         if pending:

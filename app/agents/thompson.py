@@ -19,7 +19,14 @@ from app.agents.base import Mode, Options
 from app.agents.belief import Belief, Prior
 from app.agents.model_based import ModelBased, PlanningOptions, TunedOptions
 from app.agents.spec import AgentSpec, AutoFeatures, Features
-from app.learning.competition import INTERCEPT_VARIANCE, Candidate, candidates, checkpoint, weigh
+from app.learning.competition import (
+    INTERCEPT_VARIANCE,
+    Candidate,
+    candidates,
+    checkpoint,
+    readings,
+    weigh,
+)
 from app.learning.features import Floats
 from app.learning.planning.fast import plan_fast
 from app.learning.planning.problem import Plan, PlanBudget, Policy, TransitionModel
@@ -49,20 +56,21 @@ class Thompson(ModelBased[ThompsonOptions]):
 
     options_type: ClassVar[type[Options]] = ThompsonOptions
     default_features: ClassVar[Features | None] = AutoFeatures()
+    _choices: tuple[Candidate, ...]  # one for each belief
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
-        self._choices: tuple[Candidate, ...] = ()
         self._weighed: tuple[bytes, Floats] | None = None
         super().__init__(spec, budget)
 
     def _make_beliefs(self) -> list[Belief]:
-        variance = self.options.prior_deviation**2
-        if self.given_features is not None:
-            return [Belief(self.given_features, Prior((variance,), variance))]
-        self._choices = candidates(self.spec.spaces)
+        given, variance = self.given_features, self.options.prior_deviation**2
+        self._choices = candidates(self.spec.spaces) if given is None else readings(given)
         scale = variance / INTERCEPT_VARIANCE
         return [
-            Belief(choice.features, Prior(tuple(scale * v for v in choice.variances), variance))
+            Belief(
+                choice.features,
+                Prior(tuple(scale * v for v in choice.variances), variance, units=choice.units),
+            )
             for choice in self._choices
         ]
 
@@ -78,9 +86,10 @@ class Thompson(ModelBased[ThompsonOptions]):
         if mode == "exploit":
             return self.exploit(self.best().follow(self.experience), self.options.epsilon, certify)
         rng = generator(self.spec.seed, _DRAWS, episode)
-        learned = self.beliefs[rng.choice(len(shares), p=shares)].follow(self.experience)
+        chosen = int(rng.choice(len(shares), p=shares))
+        learned = self.beliefs[chosen].follow(self.experience)
         room = self.room(learned)
-        spread = self.options.spread * math.sqrt(room)
+        spread = self.options.spread * self._choices[chosen].boldness * math.sqrt(room)
         bonus = self.visit_bonus(self.options.visit_bonus * room, episode, pending)
         problems = []
         for _ in range(self.options.draws):
@@ -114,9 +123,7 @@ class Thompson(ModelBased[ThompsonOptions]):
         return counts.estimate() if self.experience.positives else counts.guess(rng)
 
     def shares(self) -> Floats:
-        """How probable each feature map is, from the labels up to the last checkpoint."""
-        if not self._choices:
-            return np.ones(1)
+        """How probable each candidate is, from the labels up to the last checkpoint."""
         known = self._known()
         key = np.array(known, dtype=np.int64).tobytes()
         if self._weighed is None or self._weighed[0] != key:

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.learning.events import AnyFeatures, parts_of
 from app.learning.evidence import laplace_log_evidence
 from app.learning.features import Blocks, FeatureMap, Floats, OneHot, Spaces, stack_rows
 from app.learning.randomness import generator
+from app.learning.scaling import Units, unit_sizes
 from app.learning.trajectory import Trajectory
 
 INTERCEPT_VARIANCE = 9.0
@@ -31,9 +33,11 @@ class Candidate:
     """One way in which labels may come about."""
 
     name: str
-    features: Blocks
+    features: AnyFeatures
     variances: tuple[float, ...]  # of each part of ``features``
     log_prior: float
+    units: Units = "own"  # that the variances are in
+    boldness: float = 1.0  # of draws, against what suits the others
 
 
 def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
@@ -61,7 +65,23 @@ def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
         several("the last state", -0.5, (9.0, final)),
         several("the last states", -0.5, (9.0, late)),
         several("states and actions at steps", -1.5, (9.0, hsa)),
+        _small(Blocks(spaces, (sa,))),
     )
+
+
+def readings(features: AnyFeatures) -> tuple[Candidate, ...]:
+    """Two ways to read one map: a few features decide, or each visit adds a little.
+
+    Where each adds a little, labels are noisy and the wide prior of the first is too bold for
+    what is rare; the draws of the narrow one can be bolder in turn.
+    """
+    wide = (9.0,) * len(parts_of(features))
+    return Candidate("some decide", features, wide, 0.0), _small(features)
+
+
+def _small(features: AnyFeatures) -> Candidate:
+    narrow = (1.0,) * len(parts_of(features))
+    return Candidate("each adds a little", features, narrow, -3.0, "common", 3.0)
 
 
 def checkpoint(labels: int) -> int:
@@ -80,12 +100,8 @@ def weigh(
     if len(labels) and 0.0 < labels.mean() < 1.0:
         kept = _subsample(len(labels), seed)
         played = [trajectories[i] for i in kept]
-        kernels: dict[FeatureMap, Floats] = {}
-        for choice in choices:
-            for part in choice.features.parts:
-                if part not in kernels:
-                    kernels[part] = _kernel(part, played)
-        evidence = [_evidence(choice, kernels, labels[kept]) for choice in choices]
+        kernels: dict[tuple[int, Units], Floats] = {}
+        evidence = [_evidence(choice, kernels, played, labels[kept]) for choice in choices]
         scores += SHARPNESS * len(labels) / len(kept) * np.array(evidence)
     shares = np.exp(scores - scores.max())
     return np.asarray(shares / shares.sum())
@@ -99,19 +115,25 @@ def _subsample(count: int, seed: int) -> list[int]:
     return chosen
 
 
-def _kernel(part: FeatureMap, trajectories: Sequence[Trajectory]) -> Floats:
-    """X X' of one block in its adaptive scale, shape (n, n)."""
+def _kernel(part: AnyFeatures, trajectories: Sequence[Trajectory], units: Units) -> Floats:
+    """X X' of one block in its units, shape (n, n)."""
     matrix = stack_rows([part.row(one) for one in trajectories], part.dimension)
-    largest = np.zeros(part.dimension)
-    np.maximum.at(largest, matrix.indices, matrix.data)
-    matrix.data = matrix.data / largest[matrix.indices]
-    product = np.asarray((matrix @ matrix.T).todense())
-    return product / max(1.0, float(np.trace(product)) / len(trajectories))
+    divisors = unit_sizes(matrix, np.ones(len(trajectories)), [part.dimension], units)
+    matrix.data = matrix.data / divisors[matrix.indices]
+    return np.asarray((matrix @ matrix.T).todense())
 
 
-def _evidence(choice: Candidate, kernels: dict[FeatureMap, Floats], labels: Floats) -> float:
-    parts = choice.features.parts
-    kernel = np.full((len(labels), len(labels)), INTERCEPT_VARIANCE)
-    for part, variance in zip(parts, choice.variances, strict=True):
-        kernel += variance * kernels[part]
-    return laplace_log_evidence(kernel, labels).log_evidence
+def _evidence(
+    choice: Candidate,
+    kernels: dict[tuple[int, Units], Floats],
+    trajectories: Sequence[Trajectory],
+    labels: Floats,
+) -> float:
+    """The log evidence of a candidate; what ``kernels`` lacks of its parts it gets."""
+    total = np.full((len(labels), len(labels)), INTERCEPT_VARIANCE)
+    for part, variance in zip(parts_of(choice.features), choice.variances, strict=True):
+        key = id(part), choice.units
+        if key not in kernels:
+            kernels[key] = _kernel(part, trajectories, choice.units)
+        total += variance * kernels[key]
+    return laplace_log_evidence(total, labels).log_evidence

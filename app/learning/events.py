@@ -8,6 +8,7 @@ for like any other features (`unrolled`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidValue
 from app.learning.event_automaton import EventTables, unroll
-from app.learning.features import FeatureMap, Integers, Row, Spaces
+from app.learning.features import Blocks, FeatureMap, Integers, Row, Spaces
 from app.learning.trajectory import Trajectory
 
 EventKind = Literal["visited", "both", "then"]
@@ -118,3 +119,13 @@ class Events:
 
 AnyFeatures = FeatureMap | Events
 """Features of whole trajectories: a sum over steps, or events."""
+
+
+def parts_of(features: AnyFeatures) -> Sequence[AnyFeatures]:
+    """The parts of a map that is made of several, or the map itself."""
+    return features.parts if isinstance(features, Blocks) else (features,)
+
+
+def part_sizes(features: AnyFeatures) -> list[int]:
+    """The dimension of each part."""
+    return [part.dimension for part in parts_of(features)]

@@ -70,9 +70,9 @@ def belief_of(features):
     return Belief(features, Prior((1.0,) * parts, 1.0))
 
 
-def in_adaptive_scale(rows, sizes):
+def in_adaptive_scale(rows, sizes, units="own"):
     """Each column over its largest entry, each part over the root mean square of its norm."""
-    largest = np.abs(rows).max(axis=0)
+    largest = np.abs(rows).max(axis=0) if units == "own" else np.ones(rows.shape[1])
     scaled = rows / np.where(largest > 0, largest, 1.0)
     blocks = np.split(scaled, np.cumsum(sizes)[:-1], axis=1)
     norms = [np.sqrt(max(1.0, np.mean([row @ row for row in block]))) for block in blocks]
@@ -93,14 +93,16 @@ TABLE = Table(SPACES, np.random.default_rng(8).normal(scale=5.0, size=(S, A, 3))
     ],
     ids=["states", "pairs", "table", "two blocks", "three blocks"],
 )
-def test_a_scale_is_a_prior(features, variances):
+@pytest.mark.parametrize("units", ["own", "common"])
+def test_a_scale_is_a_prior(features, variances, units):
     """Fitting raw features equals fitting scaled ones under equal variances."""
     experience = taught()
-    learned = Belief(features, Prior(variances, intercept_variance=4.0)).follow(experience)
+    prior = Prior(variances, intercept_variance=4.0, units=units)
+    learned = Belief(features, prior).follow(experience)
     parts = features.parts if isinstance(features, Blocks) else (features,)
     sizes = [part.dimension for part in parts]
     raw, labels = dense_rows(features, experience), labels_of(experience)
-    scaled = np.hstack([in_adaptive_scale(raw, sizes), np.ones((len(raw), 1))])
+    scaled = np.hstack([in_adaptive_scale(raw, sizes, units), np.ones((len(raw), 1))])
     precisions = np.append(np.repeat(1.0 / np.array(variances), sizes), 1.0 / 4.0)
     theta = ridge(scaled, labels, precisions)
     assert learned.fit.converged

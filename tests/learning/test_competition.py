@@ -11,7 +11,7 @@ import pytest
 from scipy.special import expit
 
 from app.learning import competition
-from app.learning.competition import GROWTH, MOST_EPISODES, candidates, checkpoint, weigh
+from app.learning.competition import GROWTH, MOST_EPISODES, candidates, checkpoint, readings, weigh
 from app.learning.evidence import laplace_log_evidence
 from app.learning.features import Floats, OneHot, Spaces
 from app.learning.trajectory import Trajectory
@@ -19,7 +19,7 @@ from app.learning.trajectory import Trajectory
 S, A, H = 3, 2, 12  # with 12 steps "the last states" are those of two steps
 SPACES = Spaces(S, A, H)
 CHOICES = candidates(SPACES)
-PRIOR = np.array([0.0, -0.5, -1.0, -1.5, -0.5, -0.5, -1.5])
+PRIOR = np.array([0.0, -0.5, -1.0, -1.5, -0.5, -0.5, -1.5, -3.0])
 FINE = ("everything", "states and actions at steps")  # the same features, other variances
 
 
@@ -98,6 +98,21 @@ def test_the_map_that_made_the_labels_wins(
     shares = weigh(CHOICES, *labelled(rule, seed), seed=0)
     assert shares.sum() == pytest.approx(1.0)
     assert sum(shares[i] for i, one in enumerate(CHOICES) if one.name in names) > 0.8
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_how_labels_came_about_tells_how_to_read_a_map(seed: int) -> None:
+    """That one pair was visited at all, or that every visit added a little."""
+    spaces = Spaces(10, 3, 10)
+    pairs = OneHot(spaces, False, True, True, tuple(range(10)))
+    rng = np.random.default_rng(seed)
+    states, actions = rng.integers(10, size=(400, 10)), rng.integers(3, size=(400, 10))
+    episodes = [Trajectory(*both) for both in zip(states, actions, strict=True)]
+    chances = expit(rng.normal(scale=0.25, size=(10, 3))[states, actions].sum(axis=1))
+    noisy = (rng.random(400) < chances).astype(np.float64)
+    decided = ((states == 4) & (actions == 1)).any(axis=1).astype(np.float64)
+    assert weigh(readings(pairs), episodes, noisy, seed=0)[1] > 0.9
+    assert weigh(readings(pairs), episodes, decided, seed=0)[0] > 0.9
 
 
 class TestThePrior:
