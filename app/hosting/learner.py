@@ -25,7 +25,8 @@ from app.storage import lessons
 from app.storage.lessons import Played
 
 WARM_AGENTS = 16  # that a process keeps
-SMALL_SNAPSHOT = 200_000  # bytes; a larger one is taken when the log has grown by a tenth
+SMALL_SNAPSHOT = 200_000  # bytes; a larger one is taken when the log has grown by a tenth, and
+FEW_EVENTS = 50  # by more than so many: they are soon learned anew, and to pack it takes as long
 EXPLOIT = -1  # the episode number of the plan without bonuses
 
 
@@ -221,8 +222,8 @@ class Learner:
         return deque(lessons.read_plans_played(connection, number, warm.told))
 
     def _snapshot(self, warm: _Warm) -> bytes | None:
-        """What the agent knows, when it is small or the log has grown by a tenth."""
-        grown = warm.event > 1.1 * warm.snapshot_event
+        """What the agent knows, when it is small or the log has grown much."""
+        grown = warm.event > 1.1 * warm.snapshot_event + FEW_EVENTS
         if warm.version == warm.event or (warm.snapshot_size > SMALL_SNAPSHOT and not grown):
             return None
         snapshot = warm.agent.snapshot()
