@@ -37,7 +37,7 @@ nothing is suggested.
 - With one wrong label in ten no run failed on the four tasks tried.
 - Random MDPs are noisy sums of small weights. Since labels choose between the two priors of
   `thompson`, its regret over the six together is 0.45 of the best peer's with the suggested features
-  and 0.54 with `auto`; on single ones 0.33 to 0.66 with ten seeds, whose spread is about 0.06.
+  and 0.54 with `auto`; on single ones 0.33 to 0.68, with ten seeds each.
 - Sixteen episodes side by side learn in a handful of rounds; `collect` takes one round more than
   wanted.
 - The full (step, state, action) features learn `collect` and `grid`, but not FrozenLake within 300
