@@ -1,4 +1,4 @@
-"""Feature maps that compete: which of them the labels speak for, by their evidence.
+"""Feature maps and priors that compete: which of them the labels speak for, by their evidence.
 
 A candidate puts prior variances on a few blocks of features. Its evidence is the probability of
 the labels so far with the weights integrated out (Laplace), which charges a fine map for freedom
@@ -41,7 +41,7 @@ class Candidate:
 
 
 def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
-    """The maps that `auto` chooses from, simplest first."""
+    """What `auto` chooses from."""
     H = spaces.horizon
     every, tail = tuple(range(H)), tuple(range(H - math.ceil(H / 10), H))
     s = OneHot(spaces, False, True, False, every)
