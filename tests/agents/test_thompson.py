@@ -441,7 +441,7 @@ class TestShares:
     def test_maps_are_drawn_by_their_shares(self):
         # Chi-square over the maps expected at least 5 times: wrong once in a million.
         agent = agent_of({"kind": "auto"}, count=4, draws=1, epsilon=0.9)
-        taken = np.zeros(7)
+        taken = np.zeros(8)
 
         def noted(index, follow):
             def followed(experience):

@@ -157,7 +157,8 @@ def naive_shares(episodes: Sequence[Trajectory], labels: Floats) -> Floats:
         kernel = np.full((len(labels), len(labels)), 9.0)
         for part, variance in zip(choice.features.parts, choice.variances, strict=True):
             rows = naive_rows(part, episodes)
-            rows = rows / rows.max(axis=0)
+            if choice.units == "own":
+                rows = rows / rows.max(axis=0)
             rows /= math.sqrt(max(1.0, float(np.mean([row @ row for row in rows]))))
             kernel += variance * rows @ rows.T
         scores.append(2.0 * laplace_log_evidence(kernel, labels).log_evidence + log_prior)
@@ -270,5 +271,6 @@ def test_the_simplest_sees_a_little_of_the_action() -> None:
         OneHot(SPACES, False, True, True, every),
     )
     assert simplest.variances == (8.0, 1.0)
-    assert sum(simplest.variances) == 9.0  # as much as every other candidate has in all
-    assert {sum(choice.variances) for choice in CHOICES} == {9.0}
+    # Every candidate has as much in all, but for the one in which each visit adds a little.
+    assert [sum(choice.variances) for choice in CHOICES] == [9.0] * 7 + [1.0]
+    assert [choice.units for choice in CHOICES] == ["own"] * 7 + ["common"]
