@@ -28,6 +28,10 @@ The suggested features are one-hot over the state at all steps (FrozenLake, Rive
 over the state at the last three steps (grid), and over state and action (random). With `auto`
 nothing is suggested.
 
+The tables of late labels, of episodes side by side, of wrong labels, of full features and of
+events are older than the two priors that now compete in `thompson`: they were measured with the
+first of them alone (`mathematics.md`).
+
 ## What it shows
 - Every goal of sequential learning is met, with the suggested features and with `auto`, and no run
   failed. The regret of `auto` is less than 1.5 times that of the suggested map on all families. The

@@ -7,10 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from app.api import schemas
-from app.api.guard import JUDGE, OPERATE, TheHost, guard
+from app.api.guard import JUDGE, TheHost, guard
 from app.api.parameters import EpisodeId
 from app.api.problems import declared
-from app.errors import Forbidden
 from app.hosting.episode import HostedEpisode
 from app.hosting.keys import ANYONE, Caller
 from app.hosting.verdicts import Verdict
@@ -55,8 +54,7 @@ async def withdraw_label(
         Query(
             min_length=1,
             max_length=200,
-            description="whose, where several judge; by default the name of the key, and with the "
-            "role `labeller` no other",
+            description="whose, where several judge; by default the name of the key",
         ),
     ] = None,
 ) -> schemas.VerdictAnswer:
@@ -69,12 +67,8 @@ def _verdict(body: schemas.Verdict, caller: Caller) -> Verdict:
 
 
 def _labeller(caller: Caller, given: str | None) -> str | None:
-    """Whose verdict it is: the caller's own, unless somebody who may says another name."""
-    if caller is ANYONE:
-        return given
-    if given not in (None, caller.name) and not caller.may(OPERATE):
-        raise Forbidden(f"a key with the role {caller.role} judges in its own name, {caller.name}")
-    return given or caller.name
+    """Whose verdict it is: a tool with one key says for whom it speaks, else it is the key's."""
+    return given or (None if caller is ANYONE else caller.name)
 
 
 def _answer(episode: HostedEpisode) -> schemas.VerdictAnswer:

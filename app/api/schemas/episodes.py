@@ -133,9 +133,7 @@ class Verdict(Wire):
     label: Label = Field(description="1 or true is good, 0 or false is bad")
     comment: Comment | None = Field(default=None, description="why, for people")
     labeller: ShortText | None = Field(
-        default=None,
-        description="who judged; by default the name of the key, and with the role `labeller` no "
-        "other",
+        default=None, description="who judged; by default the name of the key"
     )
 
 
