@@ -47,7 +47,7 @@ class CurveChart:
 
 
 def groups(labels: Sequence[int]) -> list[Observed]:
-    """Labels in order, in at most 40 groups of at least 8 where there are so many."""
+    """Labels in order, in at most 40 groups, of at least 12 where there are so many."""
     n = len(labels)
     count = max(1, min(_POINTS, n // _FEWEST))
     found = []
@@ -65,14 +65,19 @@ def learning_chart(
     """Observed success with its band, and what each policy promised; over labels."""
     points = groups(labels)
     most = max([len(labels), 1, *(row.labels for row in policies)])
-    upper = [(point.middle, point.high) for point in points]
-    lower = [(point.middle, point.low) for point in reversed(points)]
+    # From the first label to the last: a single group is a line too.
+    edges = (
+        [points[0].first, *(point.middle for point in points), points[-1].labels] if points else []
+    )
+    drawn = list(zip(edges, [*points[:1], *points, *points[-1:]], strict=True))
+    upper = [(x, point.high) for x, point in drawn]
+    lower = [(x, point.low) for x, point in reversed(drawn)]
     promised = [(row.labels, row.predicted) for row in policies if row.predicted is not None]
     if promised:
         promised.append((most, promised[-1][1]))
     return CurveChart(
         points,
-        path([(point.middle, point.success) for point in points], most),
+        path([(x, point.success) for x, point in drawn], most),
         f"{path(upper + lower, most)}Z" if points else "",
         stairs(promised, most),
         None if baseline is None else round(HIGH * (1 - baseline), 2),

@@ -44,7 +44,9 @@ def test_a_chart_reaches_the_newest_policy_and_keeps_out_what_is_not_known():
     assert chart.predicted == "M20 75H100V50H100V50"
     assert chart.baseline == 75.0
     assert chart.band.endswith("Z")
-    assert len(re.findall(r"[ML]", chart.band)) == 2 * len(chart.points)
+    assert len(re.findall(r"[ML]", chart.band)) == 2 * (len(chart.points) + 2)
+    few = learning_chart([0, 1, 1, 0], [], None)  # one group, drawn over all its labels
+    assert few.line == "M0 50L50 50L100 50"
     empty = learning_chart([], [], None)
     assert (empty.line, empty.band, empty.predicted, empty.baseline) == ("", "", "", None)
 
