@@ -94,8 +94,8 @@ class Thompson(ModelBased[ThompsonOptions]):
         problems = []
         for _ in range(self.options.draws):
             weights, offset = learned.posterior.sample(rng, spread)
-            transitions = self._transitions(rng)
-            problems.append(self.problem(learned, weights, offset, bonus, transitions))
+            lure, transitions = self._search(bonus, rng)
+            problems.append(self.problem(learned, weights, offset, lure, transitions))
         plans = [
             plan_fast(one, self.options.epsilon, self.budget, certify=False) for one in problems
         ]
@@ -114,13 +114,17 @@ class Thompson(ModelBased[ThompsonOptions]):
         room = self.room(self.best().follow(self.experience))
         return self.visit_bonus(self.options.visit_bonus * room, 0, ())
 
-    def _transitions(self, rng: np.random.Generator) -> TransitionModel:
-        """Guesses at what was never tried until the first good label, the estimate from then on.
+    def _search(self, bonus: Floats, rng: np.random.Generator) -> tuple[Floats, TransitionModel]:
+        """What visits are worth, and where they lead: left to luck until the first good label.
 
-        Guesses find a first success sooner; once there is one they only lead away from it.
+        A plan cannot change its mind within an episode. With the same bonus at every step it
+        would run into the same wall to the end, and so would the episodes beside it. Once there
+        is a success, luck only leads away from it.
         """
         counts = self.experience.transitions
-        return counts.estimate() if self.experience.positives else counts.guess(rng)
+        if self.experience.positives:
+            return bonus, counts.estimate()
+        return bonus * rng.standard_exponential(bonus.shape), counts.guess(rng)
 
     def shares(self) -> Floats:
         """How probable each candidate is, from the labels up to the last checkpoint."""
