@@ -40,6 +40,21 @@ PAIRS = {
     "events": [{"visited": corner} for corner in CORNERS]
     + [{"both": list(pair)} for pair in combinations(CORNERS, 2)],
 }
+SINGLE_MAPS = {
+    "state": {"kind": "one_hot", "over": ["state"]},
+    "state, action": {"kind": "one_hot", "over": ["state", "action"]},
+    "step, state": {"kind": "one_hot", "over": ["step", "state"]},
+    "step, state, action": FULL,
+    "last state": {"kind": "one_hot", "over": ["state"], "steps": "last"},
+}
+FAMILIES = {
+    "FrozenLake 4x4": ("frozenlake-4x4",),
+    "FrozenLake 8x8": ("frozenlake-8x8",),
+    "RiverSwim": ("riverswim-6", "riverswim-12"),
+    "collect": ("collect",),
+    "grid": ("grid",),
+    "random": FAMILY,
+}
 CORE = ("frozenlake-4x4", "riverswim-12", "collect", "grid")
 
 Row = dict[str, Any]
@@ -156,6 +171,23 @@ def hard_rows(seeds: int | None = None, **changes: Any) -> Callable[[Bench], lis
     return rows
 
 
+def single_rows(bench: Bench) -> list[Row]:
+    """`auto` against every single map, by the regret of a family's tasks together."""
+    return [
+        {"task": family, "auto": _together(bench, tasks, AUTO)}
+        | {"maps": {name: _together(bench, tasks, spec) for name, spec in SINGLE_MAPS.items()}}
+        | {"suggested": _together(bench, tasks, None)}
+        for family, tasks in FAMILIES.items()
+    ]
+
+
+def _together(bench: Bench, tasks: tuple[str, ...], features: Row | None) -> Row:
+    """The sums over a family's tasks of regret, runs and failures."""
+    rows = [bench.measure(Setting(task, 400, features=features), 10) for task in tasks]
+    sums = {name: sum(row[name] for row in rows) for name in ("regret", "failed", "seeds")}
+    return {name: round(total, 1) for name, total in sums.items()}
+
+
 def event_rows(bench: Bench) -> list[Row]:
     """A label that needs a conjunction: with events, and with features that are sums."""
     grid, corridor = Setting("visit-both", 300), Setting("corridor", 100)
@@ -183,6 +215,7 @@ def event_rows(bench: Bench) -> list[Row]:
 SECTIONS: dict[str, Callable[[Bench], list[Row]]] = {
     "main": main_rows,
     "random": random_rows,
+    "single": single_rows,
     "late10": hard_rows(delay=10),
     "late50": hard_rows(delay=50),
     "fleet16": hard_rows(parallel=16, episodes=320),
