@@ -4,8 +4,10 @@
 
 First, a refit after one more label against scikit-learn fitting the same data and prior from
 scratch, at 3000 labels and 300 features: medians over repetitions that take turns, so that a busy
-machine slows both sides. A solver is *matched* when it ends with a gradient as small as the refit's
-is asked to be; exits 1 when the refit is not 10 times faster than the fastest matched solver.
+machine slows both sides. They meet at equal accuracy, twice: the refit as the agents use it against
+the solvers that end with a gradient as small as its own (*matched*), and a refit that is asked for
+no more than the gradient that scikit-learn's default settings reach on the same data. Exits 1
+unless the refit is 10 times faster than the fastest matched solver at both.
 Second, how the cost of one more label grows with the labels given, when every trajectory is new
 and when trajectories repeat. One thread throughout.
 """
@@ -18,7 +20,7 @@ import statistics
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -55,15 +57,24 @@ SOLVERS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Contest:
-    """One way to fit against the refit after one more label."""
+    """One way to fit against the refit after one more label; gradients are the largest of all."""
 
     rows: str
     solver: str
     seconds: float
     refit_seconds: float
-    ratio: float
     gradient_norm: float
-    matched: bool
+    tolerance: float  # the gradient that the refit was asked for
+
+    @property
+    def ratio(self) -> float:
+        """How many times as long the solver takes."""
+        return self.seconds / self.refit_seconds
+
+    @property
+    def matched(self) -> bool:
+        """Whether the solver's estimate is as good as the refit's has to be."""
+        return self.gradient_norm <= self.tolerance
 
 
 @dataclass(frozen=True)
@@ -119,28 +130,31 @@ def seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def refits(
-    rows: Floats, labels: NDArray[np.int64], first: int, precision: Floats
-) -> Iterator[tuple[LabelledTrajectories, float]]:
-    """The data after each label from ``first`` on, and the time that the label took."""
-    data, estimator = LabelledTrajectories(rows.shape[1]), LogisticEstimator()
-    for row, label in zip(rows[:first], labels[:first], strict=True):
-        data.add(sparse_row(row), int(label))
-    estimator.fit(data, precision, PRIOR)
-    for row, label in zip(rows[first:], labels[first:], strict=True):
+class Learner:
+    """An estimator that has seen the first labels, and takes the others one by one."""
+
+    def __init__(self, rows: Floats, labels: NDArray[np.int64], precision: Floats) -> None:
+        self.data, self._estimator = LabelledTrajectories(rows.shape[1]), LogisticEstimator()
+        self._precision = precision
+        for row, label in zip(rows, labels, strict=True):
+            self.data.add(sparse_row(row), int(label))
+        self._estimator.fit(self.data, precision, PRIOR)
+
+    def refit(self, row: Floats, label: int, tolerance: float | None = None) -> float:
+        """The seconds that one more label takes."""
         start = time.perf_counter()
-        data.add(sparse_row(row), int(label))
-        fit = estimator.fit(data, precision, PRIOR)
+        self.data.add(sparse_row(row), int(label))
+        fit = self._estimator.fit(self.data, self._precision, PRIOR, tolerance)
         spent = time.perf_counter() - start
         if not fit.converged:
             raise RuntimeError(f"a refit did not converge: {fit.gradient_norm}")
-        yield data, spent
+        return spent
 
 
 def contests(kind: str, repeats: int) -> list[Contest]:
     """The refit against every solver, on one kind of rows."""
     rng = np.random.default_rng(0)
-    total = LABELS + WARM_UP + repeats * LABELS_A_TURN
+    total = LABELS + repeats * LABELS_A_TURN
     rows = (dense_rows if kind == "dense" else count_rows)(rng, total)
     labels = labels_of(rng, rows)
     precision = precision_of(rows)
@@ -150,15 +164,14 @@ def contests(kind: str, repeats: int) -> list[Contest]:
     # Newton-Cholesky makes a dense Hessian from dense rows only.
     inputs = {name: joint if name == "newton-cholesky" else theirs for name in SOLVERS}
     roots = np.sqrt(np.append(precision, PRIOR))
-    times: dict[str, list[float]] = {name: [] for name in ("refit", *SOLVERS)}
-    norms: dict[str, float] = {}
-    for i, (_, spent) in enumerate(refits(rows, labels, LABELS, precision)):
-        if i < WARM_UP:
-            continue
-        times["refit"].append(spent)
-        if (i - WARM_UP + 1) % LABELS_A_TURN:
-            continue
-        n = LABELS + i + 1
+    times: dict[str, list[float]] = {name: [] for name in ("refit", "rough", *SOLVERS)}
+    norms: dict[str, list[float]] = {name: [] for name in SOLVERS}
+    begun = rows[:LABELS], labels[:LABELS], precision
+    learner, rough = Learner(*begun), Learner(*begun)
+    for first in range(LABELS, total, LABELS_A_TURN):
+        n = first + LABELS_A_TURN
+        more = list(zip(rows[first:n], labels[first:n], strict=True))
+        times["refit"] += [learner.refit(row, label) for row, label in more]
         for name, options in SOLVERS.items():
             model = LogisticRegression(fit_intercept=False, **options)
             chosen = inputs[name][:n]
@@ -166,14 +179,16 @@ def contests(kind: str, repeats: int) -> list[Contest]:
             weights = model.coef_[0]
             residual = expit(joint[:n] @ weights) - labels[:n]
             gradient = (joint[:n].T @ residual + weights) * roots
-            norms[name] = float(np.linalg.norm(gradient))
-    refit = statistics.median(times["refit"])
-    results = []
-    for name in SOLVERS:
-        spent = statistics.median(times[name])
-        matched = norms[name] <= GRADIENT_TOLERANCE
-        results.append(Contest(kind, name, spent, refit, spent / refit, norms[name], matched))
-    return results
+            norms[name].append(float(np.linalg.norm(gradient)))
+        asked = norms["default"][-1]
+        times["rough"] += [rough.refit(row, label, asked) for row, label in more]
+    medians = {name: statistics.median(spent) for name, spent in times.items()}
+    pairs = [("default", "rough", max(norms["default"]))]
+    pairs += [(name, "refit", GRADIENT_TOLERANCE) for name in SOLVERS]
+    return [
+        Contest(kind, solver, medians[solver], medians[refit], max(norms[solver]), tolerance)
+        for solver, refit, tolerance in pairs
+    ]
 
 
 def growth(kind: str, repeats: int) -> Growth:
@@ -187,10 +202,11 @@ def growth(kind: str, repeats: int) -> Growth:
     precision = precision_of(rows)
     medians, distinct = [], []
     for size in SIZES:
-        end = size + WARM_UP + repeats
-        taken = list(refits(rows[:end], labels[:end], size, precision))
-        medians.append(statistics.median(spent for _, spent in taken[WARM_UP:]))
-        distinct.append(taken[-1][0].distinct)
+        learner = Learner(rows[:size], labels[:size], precision)
+        more = range(size, size + WARM_UP + repeats)
+        taken = [learner.refit(rows[i], labels[i]) for i in more]
+        medians.append(statistics.median(taken[WARM_UP:]))
+        distinct.append(learner.data.distinct)
     exponents = (
         float(np.polyfit(np.log(SIZES[first:]), np.log(medians[first:]), 1)[0])
         for first in (0, SIZES.index(LABELS))
@@ -204,15 +220,14 @@ def show(results: list[Contest], curves: list[Growth]) -> None:
     table = Table(
         title=f"One more label at n = {LABELS}, d = {FEATURES}, against a fit from scratch"
     )
-    for heading in ("rows", "scikit-learn", "ms", "refit ms", "ratio", "gradient", "matched"):
+    for heading in ("rows", "scikit-learn", "ms", "refit ms", "ratio", "gradient", "asked", ""):
         table.add_column(
             heading, justify="left" if heading in ("rows", "scikit-learn") else "right"
         )
     for r in results:
         spent = (f"{1e3 * r.seconds:.1f}", f"{1e3 * r.refit_seconds:.2f}", f"{r.ratio:.1f}")
-        table.add_row(
-            r.rows, r.solver, *spent, f"{r.gradient_norm:.0e}", "yes" if r.matched else ""
-        )
+        norms = f"{r.gradient_norm:.0e}", f"{r.tolerance:.0e}"
+        table.add_row(r.rows, r.solver, *spent, *norms, "matched" if r.matched else "")
     console.print(table)
     table = Table(title="One more label, ms, by labels so far")
     table.add_column("trajectories")
@@ -227,10 +242,8 @@ def show(results: list[Contest], curves: list[Growth]) -> None:
 
 
 def worst_ratio(results: list[Contest]) -> float:
-    """The least ratio over the kinds of rows, each to its fastest matched solver."""
-    kinds = {r.rows for r in results}
-    fastest = (min(r.ratio for r in results if r.matched and r.rows == kind) for kind in kinds)
-    return min(fastest)
+    """The least ratio to a matched solver, over both kinds of rows and both accuracies."""
+    return min(r.ratio for r in results if r.matched)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -246,7 +259,7 @@ def main(arguments: list[str] | None = None) -> int:
     ratio = worst_ratio(results)
     if options.json:
         report = {
-            "contests": [asdict(result) for result in results],
+            "contests": [asdict(r) | {"ratio": r.ratio, "matched": r.matched} for r in results],
             "growth": [asdict(curve) for curve in curves],
             "ratio": ratio,
             "required": REQUIRED,

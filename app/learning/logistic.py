@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import SnapshotError
+from app.errors import InvalidValue, SnapshotError
 from app.learning.design import Floats
 from app.learning.labelled import LabelledTrajectories
 from app.learning.line_search import search_line
@@ -58,20 +58,24 @@ class LogisticEstimator:
         data: LabelledTrajectories,
         precision: Floats,
         intercept_precision: float | None = None,
+        tolerance: float | None = None,
     ) -> LogisticFit:
         """Minimise the loss of ``data``.
 
         ``precision`` has shape (d,): the weights' prior is N(0, 1/precision_j). Without an
-        ``intercept_precision`` there is no intercept, as in the paper.
+        ``intercept_precision`` there is no intercept, as in the paper. A ``tolerance`` ends the fit
+        at the first gradient that is no larger; without one see ``minimise``.
         """
+        if tolerance is not None and not tolerance > 0.0:
+            raise InvalidValue("tolerance", "a number above 0, or none")
         loss = LogisticLoss.of(data, precision, intercept_precision)
         size = loss.design.size
         if self._theta is None or len(self._theta) != size or loss.design.count == 0:
             self._theta = np.zeros(size)
         self._directions = self._fitting(size)
-        point, iterations = minimise(loss, self._theta, self._directions)
+        point, iterations = minimise(loss, self._theta, self._directions, tolerance)
         self._theta = point.theta
-        return _result(loss, point, iterations)
+        return _result(loss, point, iterations, tolerance or GRADIENT_TOLERANCE)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What the next fit starts from, so that a restored estimator goes on bit by bit."""
@@ -103,20 +107,23 @@ def fit_logistic(
     return LogisticEstimator().fit(data, precision, intercept_precision)
 
 
-def minimise(loss: LogisticLoss, theta: Floats, directions: Directions) -> tuple[Point, int]:
+def minimise(
+    loss: LogisticLoss, theta: Floats, directions: Directions, tolerance: float | None = None
+) -> tuple[Point, int]:
     """The minimum of ``loss`` reached from ``theta``, and the steps it took.
 
-    It goes on below ``GRADIENT_TOLERANCE`` until the step still to make is below ``STEP_TOLERANCE``
-    or the gradient no longer shrinks, which is where rounding begins.
+    It ends at a gradient of at most ``tolerance``. Without one it goes on below
+    ``GRADIENT_TOLERANCE`` until the step still to make is below ``STEP_TOLERANCE``. Where the
+    gradient no longer shrinks rounding begins, and it ends in any case.
     """
     directions.begin(loss)
     point = loss.at(theta)
     iterations = 0
-    while iterations < ITERATION_LIMIT and point.gradient_norm > 0.0:
+    while iterations < ITERATION_LIMIT and point.gradient_norm > (tolerance or 0.0):
         direction = directions.direction(point)
         reach = float(np.abs(direction).max())
         close = STEP_TOLERANCE * (1.0 + float(np.abs(point.theta).max()))
-        if point.gradient_norm <= GRADIENT_TOLERANCE and reach <= close:
+        if tolerance is None and point.gradient_norm <= GRADIENT_TOLERANCE and reach <= close:
             break
         after = search_line(loss, point, direction)
         iterations += 1
@@ -129,9 +136,9 @@ def minimise(loss: LogisticLoss, theta: Floats, directions: Directions) -> tuple
     return point, iterations
 
 
-def _result(loss: LogisticLoss, point: Point, iterations: int) -> LogisticFit:
+def _result(loss: LogisticLoss, point: Point, iterations: int, tolerance: float) -> LogisticFit:
     norm = point.gradient_norm
-    converged = norm <= GRADIENT_TOLERANCE or norm <= loss.rounding(point)
+    converged = norm <= tolerance or norm <= loss.rounding(point)
     if not loss.design.intercept:
         return LogisticFit(point.theta, 0.0, converged, iterations, norm)
     return LogisticFit(point.theta[:-1], float(point.theta[-1]), converged, iterations, norm)

@@ -307,6 +307,35 @@ def test_a_fit_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not fit_logistic(case.data(), case.precision).converged
 
 
+@pytest.mark.parametrize("limit", BRANCHES.values(), ids=BRANCHES)
+def test_a_tolerance_is_kept_and_saves_steps(limit: int) -> None:
+    case = problem("random", 3)
+    X, precision = case.joint
+    estimator = LogisticEstimator(dense_limit=limit)
+    steps = []
+    for tolerance in (1.0, 1e-2, None):
+        fit = estimator.fit(case.data(), case.precision, case.intercept_precision, tolerance)
+        found = theta(fit, case.intercept_precision)
+        gradient = X.T @ (expit(X @ found) - case.labels) + precision * found
+        assert fit.converged
+        assert np.linalg.norm(gradient) <= (tolerance or 1e-8) + 1e-12
+        steps.append(fit.iterations)
+        if tolerance:  # the same again is there already
+            again = estimator.fit(case.data(), case.precision, case.intercept_precision, tolerance)
+            assert again.iterations == 0
+    np.testing.assert_allclose(found, case.truth(), atol=1e-8)
+    whole = LogisticEstimator(dense_limit=limit).fit(
+        case.data(), case.precision, case.intercept_precision
+    )
+    assert steps[0] < whole.iterations
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, np.nan])
+def test_an_improper_tolerance_is_refused(tolerance: float) -> None:
+    with pytest.raises(InvalidValue, match="tolerance"):
+        LogisticEstimator().fit(LabelledTrajectories(2), np.ones(2), tolerance=tolerance)
+
+
 @pytest.mark.parametrize(
     "matrix", [np.ones((4, 4)), np.zeros((2, 2)) + 1e-3, 1e8 * np.ones((3, 3)) - 1e-9 * np.eye(3)]
 )

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.learning.planning.choices import choose, cover_knots
+from app.learning.planning.compiled import Array, jit
 from app.learning.planning.grid import Grid, Model
 from app.learning.planning.problem import Floats
-from app.learning.planning.rows import (
-    Array,
-    add_clamped,
-    choose,
-    cover_knots,
-    follow,
-    jit,
-    run_end,
-    shift,
-)
-from app.learning.planning.sweeps import close_table, ended_law, final_law, final_step
+from app.learning.planning.rows import add_clamped, follow, run_end, shift
+from app.learning.planning.sweeps import Scratch, close_table, ended_law, final_law, final_step
 
 DENSITY = 0.25  # of non-zeros, from which a matrix product is faster than sparse rows
 MAX_BYTES = 1e9
@@ -71,13 +64,13 @@ def _extend(grid: Grid, h: int, table: Array, below: Array) -> None:
 
 @jit
 def _improve_step(
-    model: Model, grid: Grid, h: int, products: Array, table: Array, actions: Array
-) -> None:
+    model: Model, grid: Grid, h: int, products: Array, table: Array, actions: Array,
+    scratch: Scratch,
+) -> None:  # fmt: skip
     """Best actions of step h from the expected rows of step h + 1, shape (S*A, count)."""
     _, S, A = model.weights.shape
     span, stride = grid.span, grid.span + 1
-    reads, choices = np.empty(A * stride), np.empty(span)
-    excess, thetas = np.empty(span + 1), np.empty(A)
+    reads, excess, thetas, _, _ = scratch
     base, top = grid.low[h + 1, -1], grid.high[h + 1, -1]
     width = products.shape[1]
     flat = products.reshape(S * A * width)
@@ -93,19 +86,18 @@ def _improve_step(
             )  # fmt: skip
         at, place = s * span + first - grid.low[h, -1], grid.offsets[h, s]
         bonuses = model.bonuses[h, s]
-        choose(reads, stride, thetas, bonuses, table, at, count, choices)
+        choose(reads, stride, thetas, bonuses, table, at, count, actions, place)
         cover_knots(reads, stride, thetas, bonuses, table, at, count, excess)
-        for j in range(count):
-            actions[place + j] = int(choices[j])
 
 
 def sweep(
-    full: Floats, model: Model, grid: Grid, most: Array, actions: Array, tables: Floats
+    full: Floats, model: Model, grid: Grid, most: Array, actions: Array, tables: Floats,
+    scratch: Scratch,
 ) -> None:  # fmt: skip
     """The same as `sweeps.sweep`."""
     H, width = len(model.weights), full.shape[1]
-    below, buffer = np.empty(width + 1), np.empty(len(full) * grid.span)
-    final_step(model, grid, tables[(H - 1) % 2], actions)
+    below, buffer = scratch.below, np.empty(len(full) * grid.span)
+    final_step(model, grid, tables[(H - 1) % 2], actions, scratch)
     for h in range(H - 2, -1, -1):
         ahead = tables[(h + 1) % 2]
         close_table(model, grid, h + 1, most, ahead, below)
@@ -114,7 +106,7 @@ def sweep(
         # The same memory at every step: fresh pages cost as much as the product fills them with.
         products = buffer[: len(full) * count].reshape(len(full), count)
         np.matmul(full, ahead.reshape(width + 1, -1)[:width, :count], out=products)
-        _improve_step(model, grid, h, products, tables[h % 2], actions)
+        _improve_step(model, grid, h, products, tables[h % 2], actions, scratch)
 
 
 @jit
@@ -130,15 +122,16 @@ def _used_rows(model: Model, grid: Grid, h: int, actions: Array, used: Array) ->
 
 @jit
 def _follow_step(
-    model: Model, grid: Grid, h: int, place: Array, products: Array, actions: Array, here: Array
-) -> None:
+    model: Model, grid: Grid, h: int, place: Array, products: Array, actions: Array, here: Array,
+    scratch: Scratch,
+) -> None:  # fmt: skip
     """The controller's law at step h from the expected laws of step h + 1, (3, rows, 1 + count).
 
     Column 0 of the products is what lies below every window of the step.
     """
     _, S, A = model.weights.shape
     span, stride = grid.span, grid.span + 1
-    reads = np.empty(3 * stride)
+    reads = scratch.reads
     base, top = grid.low[h + 1, -1] - 1, grid.high[h + 1, -1]
     width = products.shape[2]
     flat = products.reshape(products.size)
@@ -163,11 +156,12 @@ def _follow_step(
 
 
 def evaluate(
-    full: Floats, model: Model, grid: Grid, least: Floats, actions: Array, laws: Floats
-) -> None:
+    full: Floats, model: Model, grid: Grid, least: Floats, actions: Array, laws: Floats,
+    scratch: Scratch,
+) -> None:  # fmt: skip
     """The same as `sweeps.evaluate`."""
     H, width = len(model.weights), full.shape[1]
-    nothing, used = np.zeros(width + 1), np.empty(len(full), dtype=np.bool_)
+    nothing, used = scratch.nothing, np.empty(len(full), dtype=np.bool_)
     final_law(model, grid, actions, laws[(H - 1) % 2])
     for h in range(H - 2, -1, -1):
         ahead = laws[(h + 1) % 2]
@@ -181,4 +175,5 @@ def evaluate(
             _extend(grid, h + 1, ahead[q], below)
             products[q, :, 0] = taken @ below[:width]
             products[q, :, 1:] = taken @ ahead[q].reshape(width + 1, -1)[:width, :count]
-        _follow_step(model, grid, h, np.cumsum(used) - 1, products, actions, laws[h % 2])
+        place = np.cumsum(used) - 1
+        _follow_step(model, grid, h, place, products, actions, laws[h % 2], scratch)

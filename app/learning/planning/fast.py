@@ -105,19 +105,20 @@ def _plan_on(
     most, least = np.zeros((2, problem.horizon + 1, rows))
     tables = np.empty((2, rows * grid.span))
     laws = np.empty((2, 3, rows * grid.span)) if certify else np.empty(0)
+    scratch = sweeps.make_scratch(model, grid)
     size = grid.bytes + dense.size(model, grid)
     if dense.worthwhile(model) and size <= budget.bytes:
         full = dense.matrix(model)
         dense.bonus_bounds(full, model, most, least)
-        dense.sweep(full, model, grid, most, actions, tables)
+        dense.sweep(full, model, grid, most, actions, tables, scratch)
         if certify:
-            dense.evaluate(full, model, grid, least, actions, laws)
+            dense.evaluate(full, model, grid, least, actions, laws, scratch)
     else:
         size = grid.bytes
         bonus_bounds(model, most, least)
-        sweeps.sweep(model, grid, most, actions, tables)
+        sweeps.sweep(model, grid, most, actions, tables, scratch)
         if certify:
-            sweeps.evaluate(model, grid, least, actions, laws)
+            sweeps.evaluate(model, grid, least, actions, laws, scratch)
 
     def at_start(table: Floats) -> float:
         # At the first step every row is the one point 0.

@@ -13,10 +13,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import uint64
 
 from app.errors import BudgetExceeded
+from app.learning.planning.compiled import Array, jit
 from app.learning.planning.problem import PlanBudget, PlanningProblem
-from app.learning.planning.rows import LARGEST_LOGIT, Array, jit, shift
+from app.learning.planning.rows import LARGEST_LOGIT, shift
 
 FAR = 1 << 40
 LOWER = "lower the horizon, the number of states or actions, or raise epsilon"
@@ -122,35 +124,37 @@ def find_windows(
                 low[h, r] = min(max(low[h, r], clip_low), clip_high)
                 high[h, r] = max(min(high[h, r], clip_high), clip_low)
         if h < H - 1:
-            _reach(model, delta, h, low, high)
+            _reach(model, delta, h, low[h], high[h], low[h + 1], high[h + 1])
         _close(low[h], high[h])
 
 
 @jit
-def _reach(model: Model, delta: float, h: int, low: Array, high: Array) -> None:
+def _reach(
+    model: Model, delta: float, h: int, low: Array, high: Array, next_low: Array, next_high: Array
+) -> None:
     """Widen the windows of step h + 1 to what step h can lead to."""
     _, S, A = model.weights.shape
     indptr, columns = model.indptr, model.columns
     all_low, all_high = FAR, -FAR
     for s in range(S):
-        if low[h, s] > high[h, s]:
+        if low[s] > high[s]:
             continue
         for a in range(A):
             k, theta = shift(model.weights[h, s, a], delta)
-            first = low[h, s] + k
-            last = high[h, s] + k + (1 if theta > 0.0 else 0)
+            first = low[s] + k
+            last = high[s] + k + (1 if theta > 0.0 else 0)
             row = s * A + a
             if model.anywhere[row]:
                 all_low = min(all_low, first)
                 all_high = max(all_high, last)
                 continue
-            for i in range(indptr[row], indptr[row + 1]):
-                c = columns[i]
-                low[h + 1, c] = min(low[h + 1, c], first)
-                high[h + 1, c] = max(high[h + 1, c], last)
+            for i in range(uint64(indptr[row]), uint64(indptr[row + 1])):
+                c = uint64(columns[i])
+                next_low[c] = min(next_low[c], first)
+                next_high[c] = max(next_high[c], last)
     for s in range(S):
-        low[h + 1, s] = min(low[h + 1, s], all_low)
-        high[h + 1, s] = max(high[h + 1, s], all_high)
+        next_low[s] = min(next_low[s], all_low)
+        next_high[s] = max(next_high[s], all_high)
 
 
 @jit
@@ -181,17 +185,19 @@ def bonus_bounds(model: Model, most: Array, least: Array) -> None:
     indptr, columns, probabilities = model.indptr, model.columns, model.probabilities
     mean = most.shape[1] - 1
     for h in range(H - 1, -1, -1):
+        next_most, next_least = most[h + 1], least[h + 1]
         for s in range(S):
             highest, lowest = -np.inf, np.inf
             for a in range(A):
                 row = s * A + a
                 up = down = model.bonuses[h, s, a]
                 if indptr[row] == indptr[row + 1]:
-                    up += most[h + 1, mean]
-                    down += least[h + 1, mean]
-                for i in range(indptr[row], indptr[row + 1]):
-                    up += probabilities[i] * most[h + 1, columns[i]]
-                    down += probabilities[i] * least[h + 1, columns[i]]
+                    up += next_most[mean]
+                    down += next_least[mean]
+                for i in range(uint64(indptr[row]), uint64(indptr[row + 1])):
+                    c = uint64(columns[i])
+                    up += probabilities[i] * next_most[c]
+                    down += probabilities[i] * next_least[c]
                 highest, lowest = max(highest, up), min(lowest, down)
             most[h, s] = highest
             least[h, s] = lowest

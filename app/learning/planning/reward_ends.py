@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 
+from app.learning.planning.compiled import Array, jit
 from app.learning.planning.reward_grid import RewardGrid, RewardModel
-from app.learning.planning.rows import CURVATURE, Array, jit, sigmoid
+from app.learning.planning.rows import CURVATURE, sigmoid
 
 STEEPEST = math.log(2.0 + math.sqrt(3.0))  # where mu'' is least
 

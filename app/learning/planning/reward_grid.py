@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from app.learning.planning.compiled import Array, jit
 from app.learning.planning.problem import Floats, PlanningProblem
-from app.learning.planning.rows import Array, jit
 
 FAR = 1 << 40
 _SNAP = 1e-11  # a fraction this near to a point is the point
@@ -141,7 +141,9 @@ def find_windows(
             low[h + 1, s] = min(low[h + 1, s], low[h + 1, S])
             high[h + 1, s] = max(high[h + 1, s], high[h + 1, S])
     for h in range(H):
-        lowest, highest = low[h].min(), high[h].max()
+        lowest, highest = FAR, -FAR
+        for s in range(S + 1):
+            lowest, highest = min(lowest, low[h, s]), max(highest, high[h, s])
         middle = 0 if lowest > highest else (lowest + highest) // 2
         for s in range(S + 1):
             if low[h, s] > high[h, s]:

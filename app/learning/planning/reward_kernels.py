@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
+from app.learning.planning.compiled import Array, jit
 from app.learning.planning.reward_ends import stop
 from app.learning.planning.reward_grid import RewardGrid, RewardModel
-from app.learning.planning.rows import Array, jit
 
 
 @jit

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import math
 
+from app.learning.planning.compiled import Array, jit
 from app.learning.planning.reward_ends import bend
 from app.learning.planning.reward_grid import RewardGrid, RewardModel
-from app.learning.planning.rows import Array, jit, sigmoid
+from app.learning.planning.rows import sigmoid
 
 MOMENTS = 6  # probability, then E of xi, eta, xi^2, eta^2 and xi eta
 

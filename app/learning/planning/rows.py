@@ -8,20 +8,10 @@ the loop and lets the compiler use vector instructions.
 from __future__ import annotations
 
 import math
-from typing import Any
 
-import numba
-import numpy as np
 from numba import uint64
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-
-# Contraction and reassociation cost a few ulps and buy vector instructions.
-_FAST = {"contract", "reassoc", "nsz", "arcp"}
-jit = numba.njit(cache=True, fastmath=_FAST, error_model="numpy")
-# Rows are short: passing a dozen arrays to a function can cost as much as what it does.
-inlined = numba.njit(cache=True, fastmath=_FAST, error_model="numpy", forceinline=True)
+from app.learning.planning.compiled import Array, inlined, jit
 
 CURVATURE = 1.0 / (6.0 * math.sqrt(3.0))  # the largest |mu''|
 LARGEST_LOGIT = 300.0  # exp of the sum of two such numbers does not overflow
@@ -145,66 +135,6 @@ def gather(
             )  # fmt: skip
         fresh = False
         i += covered
-
-
-@inlined
-def choose(
-    reads: Array, stride: int, thetas: Array, bonuses: Array,
-    table: Array, at: int, count: int, choices: Array,
-) -> None:  # fmt: skip
-    """Best action at neighbouring points of one state: values into table[at..], and who gave them.
-
-    ``reads[a * stride + j]`` is the expected next table at the j-th point moved down, the entry
-    after it moved up.
-    """
-    A = len(thetas)
-    o, one = uint64(at), uint64(1)
-    for j in range(uint64(count)):
-        table[o + j] = -np.inf
-    for a in range(0, A, 2):  # two at a time: half the traffic with the running maximum
-        b = min(a + 1, A - 1)
-        x, y = uint64(a * stride), uint64(b * stride)
-        up_a, down_a, bonus_a, name_a = thetas[a], 1.0 - thetas[a], bonuses[a], float(a)
-        up_b, down_b, bonus_b, name_b = thetas[b], 1.0 - thetas[b], bonuses[b], float(b)
-        for j in range(uint64(count)):
-            p = down_a * reads[x + j] + up_a * reads[x + j + one] + bonus_a
-            q = down_b * reads[y + j] + up_b * reads[y + j + one] + bonus_b
-            second = q > p
-            best = q if second else p
-            name = name_b if second else name_a
-            better = best > table[o + j]
-            table[o + j] = best if better else table[o + j]
-            choices[j] = name if better else choices[j]
-
-
-@inlined
-def cover_knots(
-    reads: Array, stride: int, thetas: Array, bonuses: Array,
-    table: Array, at: int, count: int, excess: Array,
-) -> None:  # fmt: skip
-    """Raise the values that `choose` wrote until their chords lie above every action.
-
-    In each cell an action's value is linear but for one knot at 1 - theta: both ends of the cell
-    rise by the largest amount by which an action at its knot exceeds the chord of the maximum.
-    """
-    if count < 2:
-        return
-    A = len(thetas)
-    o, one = uint64(at), uint64(1)
-    for j in range(uint64(count + 1)):
-        excess[j] = 0.0
-    for a in range(0, A, 2):
-        b = min(a + 1, A - 1)
-        x, y = uint64(a * stride + 1), uint64(b * stride + 1)
-        up_a, down_a, bonus_a = thetas[a], 1.0 - thetas[a], bonuses[a]
-        up_b, down_b, bonus_b = thetas[b], 1.0 - thetas[b], bonuses[b]
-        for j in range(uint64(count - 1)):
-            left, right = table[o + j], table[o + j + one]
-            p = reads[x + j] + bonus_a - up_a * left - down_a * right
-            q = reads[y + j] + bonus_b - up_b * left - down_b * right
-            excess[j + one] = max(excess[j + one], max(p, q))
-    for j in range(uint64(count)):
-        table[o + j] += max(excess[j], excess[j + one])
 
 
 @jit

@@ -2,44 +2,66 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import uint64
+from typing import NamedTuple
 
+import numpy as np
+
+from app.learning.planning.choices import choose, cover_knots
+from app.learning.planning.compiled import Array, jit
 from app.learning.planning.grid import Grid, Model
 from app.learning.planning.rows import (
     CURVATURE,
-    Array,
     add_clamped,
-    choose,
-    cover_knots,
     follow,
     gather,
-    jit,
     run_end,
     shift,
     sigmoid_row,
 )
 
 
+class Scratch(NamedTuple):
+    """What kernels write while they work on one state; made once, for they allocate nothing."""
+
+    reads: Array  # expected next tables, grid.span + 1 apart
+    excess: Array
+    thetas: Array  # (A,)
+    below: Array  # (S + E + 1,): what is read below each row's window
+    nothing: Array  # (S + E + 1,): zeros
+
+
+def make_scratch(model: Model, grid: Grid) -> Scratch:
+    """Room for the longest row of every action, or of the three tables of a law."""
+    actions, rows = model.weights.shape[2], grid.low.shape[1]
+    return Scratch(
+        reads=np.empty(max(actions, 3) * (grid.span + 1)),
+        excess=np.empty(grid.span + 1),
+        thetas=np.empty(actions),
+        below=np.empty(rows),
+        nothing=np.zeros(rows),
+    )
+
+
 @jit
-def final_step(model: Model, grid: Grid, table: Array, actions: Array) -> None:
+def final_step(model: Model, grid: Grid, table: Array, actions: Array, scratch: Scratch) -> None:
     """The last step: exact at the grid points, then raised by what a chord of mu can lack."""
     H, S, A = model.weights.shape
     h, span, stride = H - 1, grid.span, grid.span + 1
     base = grid.low[h, -1]
     lift = CURVATURE * grid.delta**2 / 8.0
-    # Nothing moves after the last action: thetas are 0, the entry moved up only has to exist.
-    reads, thetas, choices = np.zeros(A * stride), np.zeros(A), np.empty(span)
+    # Nothing moves after the last action: thetas are 0, the entry moved up only has to be finite.
+    reads, thetas = scratch.reads, scratch.thetas
+    reads[:] = 0.0
+    thetas[:] = 0.0
     for s in range(S):
         low, count = grid.low[h, s], grid.high[h, s] - grid.low[h, s] + 1
         for a in range(A):
             first = low - grid.clip_low
             sigmoid_row(reads, a * stride, grid.decays, first, count, model.weights[h, s, a])
         at, place = s * span + low - base, grid.offsets[h, s]
-        choose(reads, stride, thetas, model.bonuses[h, s], table, at, count, choices)
+        choose(reads, stride, thetas, model.bonuses[h, s], table, at, count, actions, place)
         for j in range(count):
             table[at + j] += lift
-            actions[place + j] = int(choices[j])
 
 
 @jit
@@ -71,7 +93,10 @@ def close_table(model: Model, grid: Grid, h: int, most: Array, table: Array, bel
 @jit
 def has_unseen(model: Model) -> bool:
     """Whether any (state, action) was never seen, so that the mean row is needed."""
-    return bool((model.indptr[1:] == model.indptr[:-1]).any())
+    unseen = False
+    for row in range(len(model.indptr) - 1):
+        unseen |= model.indptr[row] == model.indptr[row + 1]
+    return unseen
 
 
 @jit
@@ -91,7 +116,9 @@ def average(grid: Grid, h: int, states: int, table: Array, below: Array) -> None
 
 
 @jit
-def sweep(model: Model, grid: Grid, most: Array, actions: Array, tables: Array) -> None:
+def sweep(
+    model: Model, grid: Grid, most: Array, actions: Array, tables: Array, scratch: Scratch
+) -> None:
     """Backward pass: ``actions`` and, in ``tables[0]``, the first step's values.
 
     The tables are a supersolution: between the points too they bound the optimum from above.
@@ -99,9 +126,8 @@ def sweep(model: Model, grid: Grid, most: Array, actions: Array, tables: Array) 
     H, S, A = model.weights.shape
     span, stride = grid.span, grid.span + 1
     indptr, columns, probabilities = model.indptr, model.columns, model.probabilities
-    reads, choices = np.empty(A * stride), np.empty(span)
-    excess, thetas, below = np.empty(span + 1), np.empty(A), np.empty(grid.low.shape[1])
-    final_step(model, grid, tables[(H - 1) % 2], actions)
+    reads, excess, thetas, below, _ = scratch
+    final_step(model, grid, tables[(H - 1) % 2], actions, scratch)
     for h in range(H - 2, -1, -1):
         ahead, here = tables[(h + 1) % 2], tables[h % 2]
         close_table(model, grid, h + 1, most, ahead, below)
@@ -118,12 +144,10 @@ def sweep(model: Model, grid: Grid, most: Array, actions: Array, tables: Array) 
                     reads, a * stride, count + 1, first + k, indptr[row], indptr[row + 1],
                     columns, probabilities, ahead, span, base, low, high, below,
                 )  # fmt: skip
-            at, place = s * span + first - own_base, uint64(places[s])
+            at = s * span + first - own_base
             bonuses = extra[s]
-            choose(reads, stride, thetas, bonuses, here, at, count, choices)
+            choose(reads, stride, thetas, bonuses, here, at, count, actions, places[s])
             cover_knots(reads, stride, thetas, bonuses, here, at, count, excess)
-            for j in range(uint64(count)):
-                actions[place + j] = int(choices[j])
 
 
 @jit
@@ -164,7 +188,9 @@ def ended_law(model: Model, grid: Grid, h: int, law: Array) -> None:
 
 
 @jit
-def evaluate(model: Model, grid: Grid, least: Array, actions: Array, laws: Array) -> None:
+def evaluate(
+    model: Model, grid: Grid, least: Array, actions: Array, laws: Array, scratch: Scratch
+) -> None:
     """The controller's own law: in ``laws[0]`` its (value, slope, loss) tables of the first step.
 
     ``laws`` is (2, 3, rows * span). An index that falls below a cut window is worth no more than
@@ -173,7 +199,7 @@ def evaluate(model: Model, grid: Grid, least: Array, actions: Array, laws: Array
     H, S, A = model.weights.shape
     span, stride = grid.span, grid.span + 1
     indptr, columns, probabilities = model.indptr, model.columns, model.probabilities
-    reads, nothing = np.empty(3 * stride), np.zeros(grid.low.shape[1])
+    reads, nothing = scratch.reads, scratch.nothing
     final_law(model, grid, actions, laws[(H - 1) % 2])
     for h in range(H - 2, -1, -1):
         ahead, here = laws[(h + 1) % 2], laws[h % 2]
