@@ -158,15 +158,12 @@ def _peer_regret(job: tuple[str, str, int, int]) -> float:
     return float(run_peer(kind, load_task(task), episodes, seed).regret[-1])
 
 
-def hard_rows(seeds: int | None = None, **changes: Any) -> Callable[[Bench], list[Row]]:
+def hard_rows(**changes: Any) -> Callable[[Bench], list[Row]]:
     """The core tasks under one difficulty."""
 
     def rows(bench: Bench) -> list[Row]:
         settings = [replace(Setting(task, 1000), **changes) for task in CORE]
-        return [
-            {"task": setting.task, "suggested": bench.measure(setting, seeds)}
-            for setting in settings
-        ]
+        return [{"task": setting.task, "suggested": bench.measure(setting)} for setting in settings]
 
     return rows
 
@@ -220,7 +217,7 @@ SECTIONS: dict[str, Callable[[Bench], list[Row]]] = {
     "late50": hard_rows(delay=50),
     "fleet16": hard_rows(parallel=16, episodes=320),
     "flips10": hard_rows(flips=0.1),
-    "full": hard_rows(seeds=4, episodes=300, features=FULL),
+    "full": hard_rows(episodes=300, features=FULL),
     "events": event_rows,
 }
 

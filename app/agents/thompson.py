@@ -3,7 +3,7 @@
 For every plan it draws weights from the posterior of the label model, plans for them in the
 estimated transitions with a bonus on rarely visited places, and keeps the better of a few such
 draws. Both shrink with the success that there is still to gain. First of all it draws what to
-believe in: one of the maps of `auto`, or one of two ways to read a given one.
+believe in: one of the maps of `auto`, or one of the ways to read a given one.
 """
 
 from __future__ import annotations

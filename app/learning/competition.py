@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -70,13 +70,20 @@ def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
 
 
 def readings(features: AnyFeatures) -> tuple[Candidate, ...]:
-    """Two ways to read one map: a few features decide, or each visit adds a little.
+    """Ways to read one map: a few features decide, or each visit adds a little.
 
     Where each adds a little, labels are noisy and the wide prior of the first is too bold for
-    what is rare; the draws of the narrow one can be bolder in turn.
+    what is rare; the draws of the narrow one can be bolder in turn. A map that tells steps apart
+    has a third: that they are nearly alike, so that what is seen at one step speaks for others.
     """
     wide = (9.0,) * len(parts_of(features))
-    return Candidate("some decide", features, wide, 0.0), _small(features)
+    both = Candidate("some decide", features, wide, 0.0), _small(features)
+    match features:
+        case OneHot(step=True, state=state, action=action) if state or action:
+            shared = replace(features, step=False, action=not state)
+            blocks = Blocks(features.spaces, (shared, features))
+            return *both, Candidate("steps are alike", blocks, (8.0, 1.0), 0.0)
+    return both
 
 
 def _small(features: AnyFeatures) -> Candidate:

@@ -90,8 +90,9 @@ class TestDraws:
             gained += six > one
         assert gained >= 5
 
-    def test_without_spread_the_estimate_itself_is_drawn(self):
+    def test_without_spread_the_estimate_itself_is_drawn(self, monkeypatch):
         agent = agent_of(spread=0.0)
+        monkeypatch.setattr(agent, "shares", lambda: np.eye(3)[0])
         learned = agent.beliefs[0].follow(agent.experience)
         table = learned.belief.features.spread(learned.fit.weights)
         for number in (20, 21):
@@ -107,7 +108,7 @@ class TestDraws:
         reading is drawn from three times as boldly.
         """
         agent = agent_of(draws=1, spread=0.5, visit_bonus=0.0)
-        monkeypatch.setattr(agent, "shares", lambda: np.eye(2)[reading])
+        monkeypatch.setattr(agent, "shares", lambda: np.eye(3)[reading])
         learned = agent.beliefs[reading].follow(agent.experience)
         posterior = learned.posterior
         room = agent.room(learned)
@@ -126,7 +127,7 @@ class TestDraws:
     def test_exploiting_draws_nothing(self):
         agent = agent_of()
         assert same(agent.plan(20, "exploit"), agent.plan(33, "exploit"))
-        learned = agent.beliefs[0].follow(agent.experience)
+        learned = agent.best().follow(agent.experience)
         table = learned.belief.features.spread(learned.fit.weights)
         np.testing.assert_array_equal(agent.plan(20, "exploit").policy.weights, table)
         assert agent.plan(20, "exploit").upper <= 1.0 + 1e-9
@@ -253,6 +254,7 @@ class TestRoom:
         """The weights and the bonuses that are planned for where there is this much room."""
         agent = agent_of(spread=0.5, visit_bonus=0.4, draws=3)
         monkeypatch.setattr(agent, "room", lambda _: room)
+        monkeypatch.setattr(agent, "shares", lambda: np.eye(3)[0])
         asked = []
 
         def noted(problem, *rest, **options):
@@ -423,9 +425,14 @@ class TestShares:
     PRIOR = np.exp([0.0, -0.5, -1.0, -1.5, -0.5, -0.5, -1.5, -3.0])
 
     def test_a_given_map_is_read_in_two_ways(self):
-        agent = agent_of(count=0)
+        agent = agent_of(STATES, count=0)
         np.testing.assert_allclose(agent.shares(), [1 / (1 + np.exp(-3)), 1 / (1 + np.exp(3))])
         assert agent.beliefs[0].features is agent.beliefs[1].features
+
+    def test_a_map_that_tells_steps_apart_is_read_in_a_third(self):
+        agent = agent_of(count=0)
+        prior = np.exp([0.0, -3.0, 0.0])
+        np.testing.assert_allclose(agent.shares(), prior / prior.sum())
 
     def test_they_are_the_prior_before_there_are_labels_of_both_kinds(self):
         agent = agent_of({"kind": "auto"}, count=0)

@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from app.learning import competition
 from app.learning.competition import GROWTH, MOST_EPISODES, candidates, checkpoint, readings, weigh
+from app.learning.events import parts_of
 from app.learning.evidence import laplace_log_evidence
 from app.learning.features import Floats, OneHot, Spaces
 from app.learning.trajectory import Trajectory
@@ -113,6 +114,40 @@ def test_how_labels_came_about_tells_how_to_read_a_map(seed: int) -> None:
     decided = ((states == 4) & (actions == 1)).any(axis=1).astype(np.float64)
     assert weigh(readings(pairs), episodes, noisy, seed=0)[1] > 0.9
     assert weigh(readings(pairs), episodes, decided, seed=0)[0] > 0.9
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_whether_steps_are_alike_tells_too(seed: int) -> None:
+    """That a state was visited at all, or that it was at one step; of a map of all steps."""
+    spaces = Spaces(6, 2, 8)
+    full = OneHot(spaces, True, True, True, tuple(range(8)))
+    rng = np.random.default_rng(seed)
+    states, actions = rng.integers(6, size=(300, 8)), rng.integers(2, size=(300, 8))
+    episodes = [Trajectory(*both) for both in zip(states, actions, strict=True)]
+    ever = (states == 4).any(axis=1).astype(np.float64)
+    at_one_step = ((states == 4) & (actions == 1))[:, 5].astype(np.float64)
+    assert weigh(readings(full), episodes, ever, seed=0)[2] > 0.9
+    assert weigh(readings(full), episodes, at_one_step, seed=0)[2] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("over", "shared"),
+    [
+        ((True, True, True), (False, True, False)),
+        ((True, True, False), (False, True, False)),
+        ((True, False, True), (False, False, True)),
+        ((True, False, False), None),
+        ((False, True, True), None),
+        ((False, True, False), None),
+    ],
+)
+def test_steps_share_the_state_or_else_the_action(
+    over: tuple[bool, bool, bool], shared: tuple[bool, bool, bool] | None
+) -> None:
+    steps = (1, 3, 4)
+    given = OneHot(Spaces(3, 2, 5), *over, steps)
+    parts = [parts_of(one.features) for one in readings(given)[2:]]
+    assert parts == ([] if shared is None else [(OneHot(Spaces(3, 2, 5), *shared, steps), given)])
 
 
 class TestThePrior:
