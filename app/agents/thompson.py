@@ -115,16 +115,19 @@ class Thompson(ModelBased[ThompsonOptions]):
         return self.visit_bonus(self.options.visit_bonus * room, 0, ())
 
     def _search(self, bonus: Floats, rng: np.random.Generator) -> tuple[Floats, TransitionModel]:
-        """What visits are worth, and where they lead: left to luck until the first good label.
+        """What visits are worth, and where they lead.
 
-        A plan cannot change its mind within an episode. With the same bonus at every step it
-        would run into the same wall to the end, and so would the episodes beside it. Once there
-        is a success, luck only leads away from it.
+        Until the first good label luck decides both for what was never tried: a plan cannot
+        change its mind within an episode, and with the same bonus at every step it would run into
+        the same wall to the end, as would the episodes beside it. Once there is a success, luck
+        only leads away from it.
         """
         counts = self.experience.transitions
         if self.experience.positives:
             return bonus, counts.estimate()
-        return bonus * rng.standard_exponential(bonus.shape), counts.guess(rng)
+        untried = (counts.visits == 0).reshape(bonus.shape[1:])
+        lure = np.where(untried, bonus * rng.standard_exponential(bonus.shape), bonus)
+        return lure, counts.guess(rng)
 
     def shares(self) -> Floats:
         """How probable each candidate is, from the labels up to the last checkpoint."""

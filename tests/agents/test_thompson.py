@@ -134,7 +134,7 @@ class TestDraws:
 
 
 class TestSearch:
-    """Bonuses and what was never tried are left to luck until something succeeded."""
+    """What was never tried is left to luck until something succeeded."""
 
     def promises(self, label):
         """What plans promise that differ in nothing but such luck."""
@@ -144,16 +144,16 @@ class TestSearch:
         return {agent.plan(number, certify=False).upper for number in range(1, 7)}
 
     def test_before_the_first_success_plans_differ(self):
-        assert len(self.promises(0)) == 6
+        assert len(self.promises(0)) > 1
 
     def test_after_it_they_do_not(self):
         assert len(self.promises(1)) == 1
 
     def walled_in(self, label):
-        """One state, which every action leads back to; each was taken equally often."""
+        """One state, which every action leads back to, and of which two were never tried."""
         spec = {"states": 1, "actions": 4, "horizon": 20}
         agent = agent_of(STATES, count=0, spec=spec, spread=0.0, draws=1)
-        agent.finish(0, Trajectory(np.zeros(20, dtype=np.int64), np.arange(20) % 4, 0))
+        agent.finish(0, Trajectory(np.zeros(20, dtype=np.int64), np.arange(20) % 2, 0))
         agent.label(0, label)
         return agent
 
@@ -166,16 +166,16 @@ class TestSearch:
         return taken
 
     def test_before_the_first_success_a_plan_tries_one_thing_after_another(self):
-        """A right plan takes fewer than three of four actions in 20 steps with chance 6e-6."""
+        """Two actions that take turns by luck: a right plan sticks to one with chance 2e-6."""
         agent = self.walled_in(0)
-        assert all(len(set(self.actions(agent, number))) >= 3 for number in range(1, 6))
+        assert all({2, 3} <= set(self.actions(agent, number)) for number in range(1, 6))
 
     def test_after_it_a_plan_has_no_reason_to(self):
         assert len(set(self.actions(self.walled_in(1), 1))) == 1
 
-    def test_what_was_seldom_tried_is_tried_first_by_its_bonus(self):
-        """Of two exponential draws the one with the larger scale b is larger with chance
-        b / (b + c). Three visits halve a bonus, so 2/3; binomial, two-sided at 1e-6."""
+    def test_what_was_tried_is_worth_what_it_was(self):
+        """Against an action tried before, whose bonus three visits halve, a fresh one wins when
+        its exponential draw is above a half: with chance exp(-1/2); binomial, at 1e-6."""
         agent = agent_of(
             STATES, count=0, spec={"states": 1, "horizon": 1}, spread=0.0, draws=1, visit_bonus=1.0
         )
@@ -183,7 +183,7 @@ class TestSearch:
             agent.finish(number, Trajectory(np.array([0]), np.array([1])))
             agent.label(number, 0)
         fresh = sum(self.actions(agent, number) == [0] for number in range(3, 603))
-        assert stats.binomtest(fresh, 600, 2 / 3).pvalue > 1e-6
+        assert stats.binomtest(fresh, 600, np.exp(-0.5)).pvalue > 1e-6
 
 
 class TestRoom:
