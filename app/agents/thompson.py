@@ -33,6 +33,7 @@ from app.learning.planning.problem import Plan, PlanBudget, Policy, TransitionMo
 from app.learning.randomness import generator
 
 _DRAWS = 1  # address of the generator
+_DOUBTED = 0.1  # share of draws that draw the transitions too; all of them would cost episodes
 
 
 class ThompsonOptions(PlanningOptions, TunedOptions):
@@ -120,11 +121,13 @@ class Thompson(ModelBased[ThompsonOptions]):
         Until the first good label luck decides both for what was never tried: a plan cannot
         change its mind within an episode, and with the same bonus at every step it would run into
         the same wall to the end, as would the episodes beside it. Once there is a success, luck
-        only leads away from it.
+        only leads away from it. Now and then what was tried is doubted too: an action that was
+        unlucky a few times would otherwise never be taken again.
         """
         counts = self.experience.transitions
         if self.experience.positives:
-            return bonus, counts.estimate()
+            doubted = rng.random() < _DOUBTED
+            return bonus, counts.draw(rng) if doubted else counts.estimate()
         untried = (counts.visits == 0).reshape(bonus.shape[1:])
         lure = np.where(untried, bonus * rng.standard_exponential(bonus.shape), bonus)
         return lure, counts.guess(rng)

@@ -82,6 +82,12 @@ class TransitionCounts:
         rows = self._keys // self._width
         return self._model(rows, self._keys % self._width, self._counts.astype(np.float64))
 
+    def draw(self, rng: np.random.Generator) -> TransitionModel:
+        """Each known row from a Dirichlet with its counts, whose mean is P_hat."""
+        rows = self._keys // self._width
+        shares = np.maximum(rng.standard_gamma(self._counts.astype(np.float64)), 1e-300)
+        return self._model(rows, self._keys % self._width, shares)
+
     def guess(self, rng: np.random.Generator, few: int = 3, mass: float = 0.5) -> TransitionModel:
         """P_hat, with each unseen row drawn from a Dirichlet of total ``mass`` on ``few`` states.
 

@@ -185,6 +185,16 @@ class TestSearch:
         fresh = sum(self.actions(agent, number) == [0] for number in range(3, 603))
         assert stats.binomtest(fresh, 600, np.exp(-0.5)).pvalue > 1e-6
 
+    def test_after_it_one_draw_in_ten_doubts_the_transitions(self, monkeypatch):
+        """300 plans of two draws each; binomial, two-sided at 1e-6."""
+        agent = agent_of(STATES)
+        counts, drawn = agent.experience.transitions, []
+        draw = counts.draw
+        monkeypatch.setattr(counts, "draw", lambda rng: drawn.append(1) or draw(rng))
+        for number in range(20, 320):
+            agent.plan(number, certify=False)
+        assert stats.binomtest(len(drawn), 600, 0.1).pvalue > 1e-6
+
 
 class TestRoom:
     """How much success there is still to gain: what spread and bonus are scaled by."""

@@ -125,6 +125,30 @@ PLAYED = (
 )
 
 
+class TestDraw:
+    """What was tried is drawn by its counts; what was never tried stays as it is."""
+
+    def test_entries_follow_the_law_of_a_dirichlet(self) -> None:
+        """Each entry of a row is Beta(count, others): mean and square lie in [0, 1], so by
+        Hoeffding, with a union over the entries, a right draw fails with probability below 1e-6.
+        """
+        counts, n, rng = counted(*PLAYED), 4000, np.random.default_rng(5)
+        draws = np.array([counts.draw(rng).dense() for _ in range(n)])
+        mean, total = counts.estimate().dense(), counts.successors()[:, None]
+        square = mean * (mean * total + 1) / (total + 1)
+        seen = counts.estimate().seen
+        assert ((mean[seen] > 0) & (mean[seen] < 1)).sum() >= 4
+        margin = np.sqrt(np.log(4 * mean.size / 1e-6) / (2 * n))
+        assert np.abs(draws.mean(axis=0) - mean)[seen].max() < margin
+        assert np.abs((draws**2).mean(axis=0) - square)[seen].max() < margin
+
+    def test_rows_that_were_never_seen_are_the_estimate(self) -> None:
+        counts = counted(*PLAYED)
+        model = counts.draw(np.random.default_rng(1))
+        np.testing.assert_array_equal(model.seen, counts.estimate().seen)
+        assert not model.seen.all()
+
+
 class TestGuess:
     """What was never tried is guessed; what was tried stays the estimate."""
 
