@@ -33,6 +33,7 @@ from app.learning.planning.problem import Plan, PlanBudget, Policy, TransitionMo
 from app.learning.randomness import generator
 
 _DRAWS = 1  # address of the generator
+_SEARCHING = 0.9  # room above which nothing is known to succeed; one good label may be an accident
 _DOUBTED = 0.1  # share of draws that draw the transitions too; all of them would cost episodes
 
 
@@ -95,7 +96,7 @@ class Thompson(ModelBased[ThompsonOptions]):
         problems = []
         for _ in range(self.options.draws):
             weights, offset = learned.posterior.sample(rng, spread)
-            lure, transitions = self._search(bonus, rng)
+            lure, transitions = self._search(bonus, room, rng)
             problems.append(self.problem(learned, weights, offset, lure, transitions))
         plans = [
             plan_fast(one, self.options.epsilon, self.budget, certify=False) for one in problems
@@ -115,22 +116,23 @@ class Thompson(ModelBased[ThompsonOptions]):
         room = self.room(self.best().follow(self.experience))
         return self.visit_bonus(self.options.visit_bonus * room, 0, ())
 
-    def _search(self, bonus: Floats, rng: np.random.Generator) -> tuple[Floats, TransitionModel]:
+    def _search(
+        self, bonus: Floats, room: float, rng: np.random.Generator
+    ) -> tuple[Floats, TransitionModel]:
         """What visits are worth, and where they lead.
 
-        Until the first good label luck decides both for what was never tried: a plan cannot
-        change its mind within an episode, and with the same bonus at every step it would run into
-        the same wall to the end, as would the episodes beside it. Once there is a success, luck
-        only leads away from it. Now and then what was tried is doubted too: an action that was
-        unlucky a few times would otherwise never be taken again.
+        As long as no plan is known to succeed, luck decides both for what was never tried: a
+        plan cannot change its mind within an episode, and with the same bonus at every step it
+        would run into the same wall to the end, as would the episodes beside it. Then luck only
+        leads away from what succeeds. But now and then what was tried is doubted: an action that
+        was unlucky a few times would otherwise never be taken again.
         """
         counts = self.experience.transitions
-        if self.experience.positives:
-            doubted = rng.random() < _DOUBTED
-            return bonus, counts.draw(rng) if doubted else counts.estimate()
-        untried = (counts.visits == 0).reshape(bonus.shape[1:])
-        lure = np.where(untried, bonus * rng.standard_exponential(bonus.shape), bonus)
-        return lure, counts.guess(rng)
+        if room > _SEARCHING:
+            untried = (counts.visits == 0).reshape(bonus.shape[1:])
+            lure = np.where(untried, bonus * rng.standard_exponential(bonus.shape), bonus)
+            return lure, counts.guess(rng)
+        return bonus, counts.draw(rng) if rng.random() < _DOUBTED else counts.estimate()
 
     def shares(self) -> Floats:
         """How probable each candidate is, from the labels up to the last checkpoint."""

@@ -134,7 +134,7 @@ class TestDraws:
 
 
 class TestSearch:
-    """What was never tried is left to luck until something succeeded."""
+    """What was never tried is left to luck until a plan is known to succeed."""
 
     def promises(self, label):
         """What plans promise that differ in nothing but such luck."""
@@ -185,9 +185,18 @@ class TestSearch:
         fresh = sum(self.actions(agent, number) == [0] for number in range(3, 603))
         assert stats.binomtest(fresh, 600, np.exp(-0.5)).pvalue > 1e-6
 
+    def test_one_good_label_among_many_bad_ones_may_be_an_accident(self):
+        agent = self.walled_in(1)
+        assert len(set(self.actions(agent, 50))) == 1
+        for number in range(1, 20):
+            agent.finish(number, Trajectory(np.zeros(20, dtype=np.int64), np.arange(20) % 2, 0))
+            agent.label(number, 0)
+        assert {2, 3} <= set(self.actions(agent, 50))
+
     def test_after_it_one_draw_in_ten_doubts_the_transitions(self, monkeypatch):
         """300 plans of two draws each; binomial, two-sided at 1e-6."""
         agent = agent_of(STATES)
+        assert agent.room(agent.best().follow(agent.experience)) < 0.9
         counts, drawn = agent.experience.transitions, []
         draw = counts.draw
         monkeypatch.setattr(counts, "draw", lambda rng: drawn.append(1) or draw(rng))
@@ -280,7 +289,7 @@ class TestRoom:
         return [(one.weights - mean, one.offset - fit.intercept, one.bonuses) for one in asked]
 
     def test_variances_and_the_bonus_are_in_proportion_to_it(self, monkeypatch):
-        full, quarter = (self.planned(monkeypatch, room) for room in (1.0, 0.25))
+        full, quarter = (self.planned(monkeypatch, room) for room in (0.8, 0.2))
         assert len(full) == len(quarter) == 3
         for (weights, offset, bonus), small in zip(full, quarter, strict=True):
             assert np.abs(weights).max() > 0.1
