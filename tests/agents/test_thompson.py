@@ -295,7 +295,7 @@ class TestRoom:
             assert np.abs(weights).max() > 0.1
             np.testing.assert_allclose(small[0], 0.5 * weights, atol=1e-12)
             assert small[1] == pytest.approx(0.5 * offset)
-            assert bonus.max() > 0.1
+            assert bonus.max() > 0.05
             np.testing.assert_allclose(small[2], 0.25 * bonus)
 
     def test_where_nothing_is_left_to_gain_plans_exploit(self, monkeypatch):
