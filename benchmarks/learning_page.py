@@ -28,8 +28,8 @@ The suggested features are one-hot over the state at all steps (FrozenLake, Rive
 over the state at the last three steps (grid), and over state and action (random). With `auto`
 nothing is suggested.
 
-The table of random MDPs is older than the rest: since then `thompson` searches until a plan is
-known to succeed, and one draw in ten doubts the transitions (`mathematics.md`).
+All tables but that of random MDPs were measured when draws of the narrow prior, too, doubted the
+transitions now and then (`mathematics.md`); on their tasks that prior is hardly ever drawn.
 
 ## What it shows
 - Every goal of sequential learning is met, with the suggested features and with `auto`, and no run

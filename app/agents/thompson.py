@@ -34,7 +34,6 @@ from app.learning.randomness import generator
 
 _DRAWS = 1  # address of the generator
 _SEARCHING = 0.9  # room above which nothing is known to succeed; one good label may be an accident
-_DOUBTED = 0.1  # share of draws that draw the transitions too; all of them would cost episodes
 
 
 class ThompsonOptions(PlanningOptions, TunedOptions):
@@ -89,14 +88,14 @@ class Thompson(ModelBased[ThompsonOptions]):
             return self.exploit(self.best().follow(self.experience), self.options.epsilon, certify)
         rng = generator(self.spec.seed, _DRAWS, episode)
         chosen = int(rng.choice(len(shares), p=shares))
-        learned = self.beliefs[chosen].follow(self.experience)
+        choice, learned = self._choices[chosen], self.beliefs[chosen].follow(self.experience)
         room = self.room(learned)
-        spread = self.options.spread * self._choices[chosen].boldness * math.sqrt(room)
+        spread = self.options.spread * choice.boldness * math.sqrt(room)
         bonus = self.visit_bonus(self.options.visit_bonus * room, episode, pending)
         problems = []
         for _ in range(self.options.draws):
             weights, offset = learned.posterior.sample(rng, spread)
-            lure, transitions = self._search(bonus, room, rng)
+            lure, transitions = self._search(bonus, room, choice.doubt, rng)
             problems.append(self.problem(learned, weights, offset, lure, transitions))
         plans = [
             plan_fast(one, self.options.epsilon, self.budget, certify=False) for one in problems
@@ -117,7 +116,7 @@ class Thompson(ModelBased[ThompsonOptions]):
         return self.visit_bonus(self.options.visit_bonus * room, 0, ())
 
     def _search(
-        self, bonus: Floats, room: float, rng: np.random.Generator
+        self, bonus: Floats, room: float, doubt: float, rng: np.random.Generator
     ) -> tuple[Floats, TransitionModel]:
         """What visits are worth, and where they lead.
 
@@ -132,7 +131,7 @@ class Thompson(ModelBased[ThompsonOptions]):
             untried = (counts.visits == 0).reshape(bonus.shape[1:])
             lure = np.where(untried, bonus * rng.standard_exponential(bonus.shape), bonus)
             return lure, counts.guess(rng)
-        return bonus, counts.draw(rng) if rng.random() < _DOUBTED else counts.estimate()
+        return bonus, counts.draw(rng) if rng.random() < doubt else counts.estimate()
 
     def shares(self) -> Floats:
         """How probable each candidate is, from the labels up to the last checkpoint."""

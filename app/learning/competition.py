@@ -38,6 +38,7 @@ class Candidate:
     log_prior: float
     units: Units = "own"  # that the variances are in
     boldness: float = 1.0  # of draws, against what suits the others
+    doubt: float = 0.1  # share of draws that draw the transitions too; more would cost episodes
 
 
 def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
@@ -88,7 +89,7 @@ def readings(features: AnyFeatures) -> tuple[Candidate, ...]:
 
 def _small(features: AnyFeatures) -> Candidate:
     narrow = (1.0,) * len(parts_of(features))
-    return Candidate("each adds a little", features, narrow, -3.0, "common", 3.0)
+    return Candidate("each adds a little", features, narrow, -3.0, "common", 3.0, doubt=0.0)
 
 
 def checkpoint(labels: int) -> int:

@@ -193,16 +193,18 @@ class TestSearch:
             agent.label(number, 0)
         assert {2, 3} <= set(self.actions(agent, 50))
 
-    def test_after_it_one_draw_in_ten_doubts_the_transitions(self, monkeypatch):
-        """300 plans of two draws each; binomial, two-sided at 1e-6."""
+    @pytest.mark.parametrize(("reading", "share"), [(0, 0.1), (1, 0.0)])
+    def test_after_it_some_draws_doubt_the_transitions(self, monkeypatch, reading, share):
+        """300 plans of two draws each, one draw in ten or none; binomial, two-sided at 1e-6."""
         agent = agent_of(STATES)
         assert agent.room(agent.best().follow(agent.experience)) < 0.9
+        monkeypatch.setattr(agent, "shares", lambda: np.eye(2)[reading])
         counts, drawn = agent.experience.transitions, []
         draw = counts.draw
         monkeypatch.setattr(counts, "draw", lambda rng: drawn.append(1) or draw(rng))
         for number in range(20, 320):
             agent.plan(number, certify=False)
-        assert stats.binomtest(len(drawn), 600, 0.1).pvalue > 1e-6
+        assert stats.binomtest(len(drawn), 600, share).pvalue > 1e-6
 
 
 class TestRoom:
