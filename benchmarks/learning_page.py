@@ -38,8 +38,9 @@ transitions now and then (`mathematics.md`); on their tasks that prior is hardly
   against all of them, which is still to be done.
 - With one wrong label in ten no run failed on the four tasks tried.
 - Random MDPs are noisy sums of small weights. Since labels choose between the two priors of
-  `thompson`, its regret over the six together is 0.45 of the best peer's with the suggested
-  features and 0.54 with `auto`; on single ones 0.33 to 0.68, with ten seeds each.
+  `thompson`, its regret over the six together is 0.44 of the best peer's with the suggested
+  features and 0.49 with `auto`; on single ones 0.31 to 0.71, with ten seeds each. Three of the six
+  are above half of it.
 - Sixteen episodes side by side learn in two to six rounds. `riverswim-12` takes 56 episodes where
   50 were wanted: half of the runs are there after three rounds, half after four or more.
 - The full (step, state, action) features have thousands of weights and learn nearly as fast as the
