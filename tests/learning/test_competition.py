@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from app.learning import competition
@@ -101,14 +102,25 @@ def test_the_map_that_made_the_labels_wins(
     assert sum(shares[i] for i, one in enumerate(CHOICES) if one.name in names) > 0.8
 
 
+def scattered(
+    spaces: Spaces, rng: np.random.Generator, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Trajectory]]:
+    """States and actions (count, horizon) without any order, and the episodes that they make."""
+    shape = count, spaces.horizon
+    states, actions = (
+        rng.integers(spaces.states, size=shape),
+        rng.integers(spaces.actions, size=shape),
+    )
+    return states, actions, [Trajectory(*both) for both in zip(states, actions, strict=True)]
+
+
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_how_labels_came_about_tells_how_to_read_a_map(seed: int) -> None:
     """That one pair was visited at all, or that every visit added a little."""
     spaces = Spaces(10, 3, 10)
     pairs = OneHot(spaces, False, True, True, tuple(range(10)))
     rng = np.random.default_rng(seed)
-    states, actions = rng.integers(10, size=(400, 10)), rng.integers(3, size=(400, 10))
-    episodes = [Trajectory(*both) for both in zip(states, actions, strict=True)]
+    states, actions, episodes = scattered(spaces, rng, 400)
     chances = expit(rng.normal(scale=0.25, size=(10, 3))[states, actions].sum(axis=1))
     noisy = (rng.random(400) < chances).astype(np.float64)
     decided = ((states == 4) & (actions == 1)).any(axis=1).astype(np.float64)
@@ -121,9 +133,7 @@ def test_whether_steps_are_alike_tells_too(seed: int) -> None:
     """That a state was visited at all, or that it was at one step; of a map of all steps."""
     spaces = Spaces(6, 2, 8)
     full = OneHot(spaces, True, True, True, tuple(range(8)))
-    rng = np.random.default_rng(seed)
-    states, actions = rng.integers(6, size=(300, 8)), rng.integers(2, size=(300, 8))
-    episodes = [Trajectory(*both) for both in zip(states, actions, strict=True)]
+    states, actions, episodes = scattered(spaces, np.random.default_rng(seed), 300)
     ever = (states == 4).any(axis=1).astype(np.float64)
     at_one_step = ((states == 4) & (actions == 1))[:, 5].astype(np.float64)
     assert weigh(readings(full), episodes, ever, seed=0)[2] > 0.9
