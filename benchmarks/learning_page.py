@@ -45,7 +45,7 @@ transitions now and then (`mathematics.md`); on their tasks that prior is hardly
   50 were wanted: half of the runs are there after three rounds, half after four or more.
 - The full (step, state, action) features have thousands of weights and learn nearly as fast as the
   suggested ones, since they are also read as if steps were alike. Only `grid`, where the last steps
-  alone count, has twice the regret.
+  alone count, has more than twice the regret.
 - "Was in both places" is learned with features by events in about 20 episodes, also when the two
   places are not known among four. With counts of states no run reached 90 % in 300 episodes, with
   `auto` half of them did. Step, state and action can learn it where one fixed route will do.
