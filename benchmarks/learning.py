@@ -29,7 +29,7 @@ from benchmarks.peers import PEERS, run_peer
 
 DOCS = Path(__file__).parent.parent / "docs"
 RECORD, PAGE = DOCS / "learning.json", DOCS / "learning.md"
-FIRST_SEED = 5000  # seeds that no setting was chosen on
+FIRST_SEED = 6000  # seeds that no setting was chosen on
 AUTO = {"kind": "auto"}
 FULL = {"kind": "one_hot", "over": ["step", "state", "action"]}
 FAMILY = tuple(f"random-{index}" for index in range(6))
@@ -180,7 +180,7 @@ def single_rows(bench: Bench) -> list[Row]:
 
 def _together(bench: Bench, tasks: tuple[str, ...], features: Row | None) -> Row:
     """The sums over a family's tasks of regret, runs and failures."""
-    rows = [bench.measure(Setting(task, 300, features=features), 5) for task in tasks]
+    rows = [bench.measure(Setting(task, 300, features=features), 10) for task in tasks]
     sums = {name: sum(row[name] for row in rows) for name in ("regret", "failed", "seeds")}
     return {name: round(total, 1) for name, total in sums.items()}
 

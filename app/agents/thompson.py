@@ -34,6 +34,7 @@ from app.learning.randomness import generator
 
 _DRAWS = 1  # address of the generator
 _SEARCHING = 0.9  # room above which nothing is known to succeed; one good label may be an accident
+_SWAY = 0.3  # share of an action's luck that is the same everywhere; more would cost mazes
 
 
 class ThompsonOptions(PlanningOptions, TunedOptions):
@@ -122,15 +123,17 @@ class Thompson(ModelBased[ThompsonOptions]):
 
         As long as no plan is known to succeed, luck decides both for what was never tried: a
         plan cannot change its mind within an episode, and with the same bonus at every step it
-        would run into the same wall to the end, as would the episodes beside it. Then luck only
-        leads away from what succeeds. But now and then what was tried is doubted: an action that
-        was unlucky a few times would otherwise never be taken again.
+        would run into the same wall to the end, as would the episodes beside it. But some of an
+        action's luck holds everywhere: who never keeps to a direction does not get far. Once
+        something succeeds luck would only lead away from it. But now and then what was tried is
+        doubted: an action that was unlucky a few times would otherwise never be taken again.
         """
         counts = self.experience.transitions
         if room > _SEARCHING:
             untried = (counts.visits == 0).reshape(bonus.shape[1:])
-            lure = np.where(untried, bonus * rng.standard_exponential(bonus.shape), bonus)
-            return lure, counts.guess(rng)
+            luck = (1.0 - _SWAY) * rng.standard_exponential(bonus.shape)
+            luck += _SWAY * rng.standard_exponential(bonus.shape[2:])
+            return np.where(untried, bonus * luck, bonus), counts.guess(rng)
         return bonus, counts.draw(rng) if rng.random() < doubt else counts.estimate()
 
     def shares(self) -> Floats:
@@ -146,6 +149,6 @@ class Thompson(ModelBased[ThompsonOptions]):
     def _known(self) -> list[tuple[int, int]]:
         """The verdicts that the maps are weighed by; all of an episode's, or none."""
         verdicts = self.experience.verdicts()
-        count = checkpoint(len(verdicts))
+        count = checkpoint(np.array([label for _, label in verdicts]))
         last = verdicts[count - 1][0] if count else -1
         return [verdict for verdict in verdicts if verdict[0] <= last]

@@ -22,9 +22,9 @@ from app.learning.scaling import Units, unit_sizes
 from app.learning.trajectory import Trajectory
 
 INTERCEPT_VARIANCE = 9.0
-MOST_EPISODES = 250  # evidence of more is scaled up from that many
+MOST_EPISODES = 250  # of more, that many speak for all
 SHARPNESS = 2.0  # evidence counts twice, settled by experiment: undecided maps cost episodes
-GROWTH = 1.25  # evidence is taken anew when there are this many times more labels
+GROWTH = 1.25  # evidence is taken anew when labels are this many times more
 _SUBSAMPLE = 7  # the address of the generator that picks the episodes
 
 
@@ -92,12 +92,19 @@ def _small(features: AnyFeatures) -> Candidate:
     return Candidate("each adds a little", features, narrow, -3.0, "common", 3.0, doubt=0.0)
 
 
-def checkpoint(labels: int) -> int:
-    """How many of the first ``labels`` labels the evidence is taken on."""
-    if labels < 2:
-        return 0
-    steps = math.floor(math.log(labels / 2.0) / math.log(GROWTH) + 1e-9)
-    return min(labels, math.floor(2.0 * GROWTH**steps + 1e-9))
+def checkpoint(labels: Floats) -> int:
+    """How many of the first ``labels`` the evidence is taken on.
+
+    Up to the last label that made all of them, or all of its kind, a quarter more. A map that
+    fails after hundreds of good labels is found out by a few bad ones.
+    """
+    groups = (np.arange(len(labels)), *(np.flatnonzero(labels == kind) for kind in (0, 1)))
+    return max((int(group[_rung(len(group)) - 1]) + 1 for group in groups if len(group)), default=0)
+
+
+def _rung(count: int) -> int:
+    """The last number up to ``count`` at which evidence is taken."""
+    return math.ceil(GROWTH ** math.floor(math.log(count) / math.log(GROWTH)) - 1e-9)
 
 
 def weigh(
@@ -106,27 +113,40 @@ def weigh(
     """The posterior probability of each candidate, shape (candidates,)."""
     scores = np.array([choice.log_prior for choice in choices])
     if len(labels) and 0.0 < labels.mean() < 1.0:
-        kept = _subsample(len(labels), seed)
+        kept, times = _representatives(labels, seed)
         played = [trajectories[i] for i in kept]
         kernels: dict[tuple[int, Units], Floats] = {}
-        evidence = [_evidence(choice, kernels, played, labels[kept]) for choice in choices]
-        scores += SHARPNESS * len(labels) / len(kept) * np.array(evidence)
+        scores += SHARPNESS * np.array(
+            [_evidence(choice, kernels, played, labels[kept], times) for choice in choices]
+        )
     shares = np.exp(scores - scores.max())
     return np.asarray(shares / shares.sum())
 
 
-def _subsample(count: int, seed: int) -> list[int]:
-    if count <= MOST_EPISODES:
-        return list(range(count))
-    rng = generator(seed, _SUBSAMPLE, count)
-    chosen: list[int] = np.sort(rng.choice(count, MOST_EPISODES, replace=False)).tolist()
-    return chosen
+def _representatives(labels: Floats, seed: int) -> tuple[list[int], Floats]:
+    """Which labels are looked at, and how many of their kind each stands for.
+
+    Of the rarer kind as many as of the other, if there are: they tell the maps apart once nearly
+    all episodes succeed, or fail.
+    """
+    if len(labels) <= MOST_EPISODES:
+        return list(range(len(labels))), np.ones(len(labels))
+    rng = generator(seed, _SUBSAMPLE, len(labels))
+    rare, common = sorted((np.flatnonzero(labels == kind) for kind in (0, 1)), key=len)
+    few = min(len(rare), MOST_EPISODES // 2)
+    times = np.zeros(len(labels))
+    for kind, share in ((rare, few), (common, MOST_EPISODES - few)):
+        times[rng.choice(kind, share, replace=False)] = len(kind) / share
+    kept = np.flatnonzero(times)
+    return kept.tolist(), times[kept]
 
 
-def _kernel(part: AnyFeatures, trajectories: Sequence[Trajectory], units: Units) -> Floats:
+def _kernel(
+    part: AnyFeatures, trajectories: Sequence[Trajectory], times: Floats, units: Units
+) -> Floats:
     """X X' of one block in its units, shape (n, n)."""
     matrix = stack_rows([part.row(one) for one in trajectories], part.dimension)
-    divisors = unit_sizes(matrix, np.ones(len(trajectories)), [part.dimension], units)
+    divisors = unit_sizes(matrix, times, [part.dimension], units)
     matrix.data = matrix.data / divisors[matrix.indices]
     return np.asarray((matrix @ matrix.T).todense())
 
@@ -136,12 +156,13 @@ def _evidence(
     kernels: dict[tuple[int, Units], Floats],
     trajectories: Sequence[Trajectory],
     labels: Floats,
+    times: Floats,
 ) -> float:
     """The log evidence of a candidate; what ``kernels`` lacks of its parts it gets."""
     total = np.full((len(labels), len(labels)), INTERCEPT_VARIANCE)
     for part, variance in zip(parts_of(choice.features), choice.variances, strict=True):
         key = id(part), choice.units
         if key not in kernels:
-            kernels[key] = _kernel(part, trajectories, choice.units)
+            kernels[key] = _kernel(part, trajectories, times, choice.units)
         total += variance * kernels[key]
-    return laplace_log_evidence(total, labels).log_evidence
+    return laplace_log_evidence(total, labels, times).log_evidence

@@ -19,7 +19,7 @@ from app.simulation.tasks import load_task
 from app.simulation.tasks.base import Task
 
 GOOD_ENOUGH = 0.9  # of the optimum
-_WORLD, _FLIPS = 101, 102  # addresses of the generators
+_WORLD, _FLIPS, _VALUES = 101, 102, 103  # addresses of the generators
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class _Game:
         labels = len(self.agent.experience.labels)
         if self.plan is None or labels - self.planned_at >= self.agent.patience():
             self.plan = self.agent.plan(number, certify=False)
-            self.value = self._value(self.plan.policy)
+            self.value = self._value(self.plan.policy, number)
             self.planned_at = labels
         self._episode(number, self.plan)
         return self.value
@@ -123,10 +123,12 @@ class _Game:
             plans.append(self.agent.plan(number, pending=pending, certify=False))
         for number, plan in zip(numbers, plans, strict=True):
             self._episode(number, plan)
-        return [self._value(plan.policy) for plan in plans]
+        return [self._value(plan.policy, n) for n, plan in zip(numbers, plans, strict=True)]
 
-    def _value(self, policy: Policy) -> float:
-        return evaluate(self.task, policy, self.setting.rollouts, self.seed)
+    def _value(self, policy: Policy, number: int) -> float:
+        """Each plan meets other luck: with the same for all, its error would add up to regret."""
+        luck = int(uniform(self.seed, number, _VALUES) * 2.0**53)
+        return evaluate(self.task, policy, self.setting.rollouts, luck)
 
     def _episode(self, number: int, plan: Plan) -> None:
         environment, policy = self.environment, plan.policy
@@ -163,7 +165,8 @@ class _Game:
             return
         self.next_look = episodes + max(1, episodes // 40)
         policy = self.agent.plan(episodes, "exploit", certify=False).policy
-        value = self._value(policy)
+        # The same luck at every look: with other luck a policy below the mark would pass it soon.
+        value = evaluate(self.task, policy, self.setting.rollouts, self.seed)
         self.exploit.append((episodes, value))
         if value >= GOOD_ENOUGH * optimum:
             self.reached = episodes

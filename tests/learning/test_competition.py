@@ -195,7 +195,7 @@ def naive_rows(part: OneHot, episodes: Sequence[Trajectory]) -> Floats:
     return rows
 
 
-def naive_shares(episodes: Sequence[Trajectory], labels: Floats) -> Floats:
+def naive_shares(episodes: Sequence[Trajectory], labels: Floats, times: Floats) -> Floats:
     """The posterior with dense matrices: counts over their maximum, blocks over their mean."""
     scores = []
     for log_prior, choice in zip(PRIOR, CHOICES, strict=True):
@@ -204,9 +204,10 @@ def naive_shares(episodes: Sequence[Trajectory], labels: Floats) -> Floats:
             rows = naive_rows(part, episodes)
             if choice.units == "own":
                 rows = rows / rows.max(axis=0)
-            rows /= math.sqrt(max(1.0, float(np.mean([row @ row for row in rows]))))
+            squares = [float(row @ row) for row in rows]
+            rows /= math.sqrt(max(1.0, float(np.average(squares, weights=times))))
             kernel += variance * rows @ rows.T
-        scores.append(2.0 * laplace_log_evidence(kernel, labels).log_evidence + log_prior)
+        scores.append(2.0 * laplace_log_evidence(kernel, labels, times).log_evidence + log_prior)
     shares = np.exp(np.array(scores) - max(scores))
     return shares / shares.sum()
 
@@ -216,7 +217,8 @@ def test_the_posterior_is_that_of_dense_kernels(count: int) -> None:
     episodes, labels = labelled(by_state, seed=3, count=count)
     assert 0 < labels.sum() < count
     shares = weigh(CHOICES, episodes, labels, seed=0)
-    np.testing.assert_allclose(shares, naive_shares(episodes, labels), rtol=1e-6, atol=1e-12)
+    expected = naive_shares(episodes, labels, np.ones(count))
+    np.testing.assert_allclose(shares, expected, rtol=1e-6, atol=1e-12)
 
 
 class TestPurity:
@@ -245,7 +247,7 @@ class Recording(list[Trajectory]):
 
 
 class TestManyEpisodes:
-    """With more episodes than the evidence is taken on, a sample speaks for all."""
+    """With more episodes than the evidence is taken on, some of each kind speak for all."""
 
     def setup_method(self) -> None:
         self.episodes, self.labels = labelled(by_pair, seed=6, count=60)
@@ -255,47 +257,82 @@ class TestManyEpisodes:
         assert MOST_EPISODES == 250
         monkeypatch.setattr(competition, "MOST_EPISODES", 20)
 
-    def test_a_sample_of_them_is_scaled_up(self) -> None:
+    def looked_at(self, labels: Floats, seed: int) -> tuple[list[int], Floats]:
         episodes = Recording(self.episodes)
-        shares = weigh(CHOICES, episodes, self.labels, seed=2)
-        kept = episodes.seen
-        assert len(set(kept)) == len(kept) == 20
-        few = weigh(CHOICES, [self.episodes[i] for i in kept], self.labels[kept], seed=2)
-        evidence = np.log(few) - PRIOR
-        scores = PRIOR + 3.0 * evidence  # 60 labels, 20 of them looked at
-        expected = np.exp(scores - scores.max())
-        np.testing.assert_allclose(shares, expected / expected.sum(), rtol=1e-6, atol=1e-12)
+        return episodes.seen, weigh(CHOICES, episodes, labels, seed)
 
-    def test_the_sample_is_fixed_by_the_seed(self) -> None:
-        looked_at = []
-        for seed in (2, 2, 3):
-            episodes = Recording(self.episodes)
-            weigh(CHOICES, episodes, self.labels, seed)
-            looked_at.append(episodes.seen)
-        assert looked_at[0] == looked_at[1] != looked_at[2]
+    def test_each_stands_for_its_share_of_its_kind(self) -> None:
+        kept, shares = self.looked_at(self.labels, seed=2)
+        assert len(set(kept)) == len(kept) == 20
+        labels = self.labels[kept]
+        assert labels.sum() == 10  # there are more than ten of both
+        times = [np.sum(self.labels == label) / 10 for label in labels]
+        expected = naive_shares([self.episodes[i] for i in kept], labels, np.array(times))
+        np.testing.assert_allclose(shares, expected, rtol=1e-6, atol=1e-12)
+
+    @pytest.mark.parametrize("kind", [0, 1])
+    def test_the_rarer_kind_is_looked_at_whole(self, kind: int) -> None:
+        labels = np.full(60, 1.0 - kind)
+        labels[[3, 17, 40]] = kind
+        kept, _ = self.looked_at(labels, seed=2)
+        assert len(set(kept)) == len(kept) == 20
+        assert {3, 17, 40} <= set(kept)
+
+    def test_the_choice_is_fixed_by_the_seed(self) -> None:
+        first, again, other = (self.looked_at(self.labels, seed)[0] for seed in (2, 2, 3))
+        assert first == again != other
+
+    def test_a_map_is_not_forgotten_while_all_goes_well(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Episodes that tell the maps apart, then 400 times one that succeeds."""
+        monkeypatch.setattr(competition, "MOST_EPISODES", 60)
+        episodes, labels = labelled(by_last_states, seed=8, count=40)
+        good = episodes[int(np.argmax(labels))]
+        before = weigh(CHOICES, episodes, labels, seed=0)
+        after = [
+            weigh(CHOICES, [*episodes, *[good] * 400], np.append(labels, np.ones(400)), seed)
+            for seed in range(10)
+        ]
+        assert {int(np.argmax(shares)) for shares in after} == {int(np.argmax(before))}
 
 
 class TestCheckpoint:
-    POINTS = tuple(checkpoint(labels) for labels in range(5001))
+    EVEN = np.arange(2000) % 2
+    RARE = (np.arange(2000) % 100 == 99).astype(np.int64)
 
-    def test_it_needs_two_labels(self) -> None:
-        assert self.POINTS[:3] == (0, 0, 2)
+    @staticmethod
+    def points(labels: NDArray[np.int64]) -> list[int]:
+        return [checkpoint(labels[:count]) for count in range(len(labels) + 1)]
 
-    def test_it_never_goes_back_nor_ahead(self) -> None:
-        assert all(a <= b for a, b in pairwise(self.POINTS))
-        assert all(point <= labels for labels, point in enumerate(self.POINTS))
+    def test_without_labels_there_is_none(self) -> None:
+        assert checkpoint(np.empty(0)) == 0
 
-    def test_it_is_never_far_behind(self) -> None:
-        assert all(point > labels / GROWTH - 1 for labels, point in enumerate(self.POINTS))
+    @pytest.mark.parametrize("labels", [EVEN, RARE, 1 - RARE])
+    def test_it_never_goes_back_nor_ahead(self, labels: NDArray[np.int64]) -> None:
+        points = self.points(labels)
+        assert all(a <= b for a, b in pairwise(points))
+        assert all(point <= count for count, point in enumerate(points))
 
-    def test_it_moves_when_labels_have_grown_by_a_quarter(self) -> None:
+    @pytest.mark.parametrize("labels", [EVEN, RARE, 1 - RARE])
+    def test_it_is_never_far_behind(self, labels: NDArray[np.int64]) -> None:
+        """In no kind of labels, nor in all of them."""
         assert GROWTH == 1.25
-        moves = sorted(set(self.POINTS[2:]))
-        assert len(moves) <= 1 + math.log(5000 / 2) / math.log(1.25)
-        later = [point for point in moves if point > 40]  # where rounding matters little
-        ratios = [b / a for a, b in pairwise(later)]
-        assert min(ratios) > 1.22
-        assert max(ratios) < 1.28
+        for count, point in enumerate(self.points(labels)):
+            for seen, known in (
+                (count, point),
+                *((np.sum(labels[:count] == k), np.sum(labels[:point] == k)) for k in (0, 1)),
+            ):
+                assert known > seen / 1.25 - 1
+
+    @pytest.mark.parametrize("labels", [EVEN, RARE, 1 - RARE])
+    def test_it_moves_seldom(self, labels: NDArray[np.int64]) -> None:
+        assert len(set(self.points(labels))) <= 1 + 3 * (1 + math.log(2000) / math.log(1.25))
+
+    def test_the_first_bad_labels_after_many_good_ones_all_move_it(self) -> None:
+        for bad in (1, 2, 3):
+            labels = np.append(np.ones(500), np.zeros(bad))
+            assert checkpoint(labels) == 500 + bad
 
 
 def test_every_candidate_covers_the_spaces() -> None:
