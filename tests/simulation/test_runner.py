@@ -11,6 +11,7 @@ from app.agents.uniform import Uniform
 from app.errors import InvalidValue
 from app.learning.trajectory import Trajectory
 from app.simulation import runner
+from app.simulation.environment import evaluate
 from app.simulation.runner import GOOD_ENOUGH, Setting, prepare, run
 from app.simulation.tasks import load_task
 
@@ -191,6 +192,22 @@ class TestMeasures:
         assert agent.looks == [episodes for episodes, _ in result.exploit]
         assert agent.looks[:80] == list(range(1, 81))
         assert np.diff(agent.looks[80:]).min() >= 2
+
+    @pytest.mark.parametrize("parallel", [1, 2])
+    def test_every_plan_is_valued_with_other_luck_and_every_look_with_the_same(
+        self, diary, monkeypatch, parallel
+    ):
+        """Errors of the values average out in the regret, and do not let a look pass by chance."""
+        lucks: list[int] = []
+
+        def noted(task, policy, rollouts, seed):
+            lucks.append(seed)
+            return evaluate(task, policy, rollouts, seed)
+
+        monkeypatch.setattr(runner, "evaluate", noted)
+        agent, _ = diary(setting_of(episodes=6, parallel=parallel), seed=7)
+        assert lucks.count(7) == len(agent.looks) > 1
+        assert len(set(lucks)) == 1 + len(agent.plans) == 7
 
     def test_progress_adds_up(self):
         told: list[int] = []
