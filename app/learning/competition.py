@@ -113,40 +113,36 @@ def weigh(
     """The posterior probability of each candidate, shape (candidates,)."""
     scores = np.array([choice.log_prior for choice in choices])
     if len(labels) and 0.0 < labels.mean() < 1.0:
-        kept, times = _representatives(labels, seed)
+        kept, share = _representatives(labels, seed)
         played = [trajectories[i] for i in kept]
         kernels: dict[tuple[int, Units], Floats] = {}
-        scores += SHARPNESS * np.array(
-            [_evidence(choice, kernels, played, labels[kept], times) for choice in choices]
-        )
+        evidence = [_evidence(choice, kernels, played, labels[kept]) for choice in choices]
+        scores += SHARPNESS / share * np.array(evidence)
     shares = np.exp(scores - scores.max())
     return np.asarray(shares / shares.sum())
 
 
-def _representatives(labels: Floats, seed: int) -> tuple[list[int], Floats]:
-    """Which labels are looked at, and how many of their kind each stands for.
+def _representatives(labels: Floats, seed: int) -> tuple[list[int], float]:
+    """Which labels are looked at, and what share of the rarer kind they are.
 
     Of the rarer kind as many as of the other, if there are: they tell the maps apart once nearly
-    all episodes succeed, or fail.
+    all episodes succeed, or fail. As in any case-control study the intercept alone takes up that
+    the kinds are not in their true shares.
     """
     if len(labels) <= MOST_EPISODES:
-        return list(range(len(labels))), np.ones(len(labels))
+        return list(range(len(labels))), 1.0
     rng = generator(seed, _SUBSAMPLE, len(labels))
     rare, common = sorted((np.flatnonzero(labels == kind) for kind in (0, 1)), key=len)
     few = min(len(rare), MOST_EPISODES // 2)
-    times = np.zeros(len(labels))
-    for kind, share in ((rare, few), (common, MOST_EPISODES - few)):
-        times[rng.choice(kind, share, replace=False)] = len(kind) / share
-    kept = np.flatnonzero(times)
-    return kept.tolist(), times[kept]
+    kept = [rng.choice(rare, few, replace=False)]
+    kept.append(rng.choice(common, MOST_EPISODES - few, replace=False))
+    return np.sort(np.concatenate(kept)).tolist(), few / len(rare)
 
 
-def _kernel(
-    part: AnyFeatures, trajectories: Sequence[Trajectory], times: Floats, units: Units
-) -> Floats:
+def _kernel(part: AnyFeatures, trajectories: Sequence[Trajectory], units: Units) -> Floats:
     """X X' of one block in its units, shape (n, n)."""
     matrix = stack_rows([part.row(one) for one in trajectories], part.dimension)
-    divisors = unit_sizes(matrix, times, [part.dimension], units)
+    divisors = unit_sizes(matrix, np.ones(len(trajectories)), [part.dimension], units)
     matrix.data = matrix.data / divisors[matrix.indices]
     return np.asarray((matrix @ matrix.T).todense())
 
@@ -156,13 +152,12 @@ def _evidence(
     kernels: dict[tuple[int, Units], Floats],
     trajectories: Sequence[Trajectory],
     labels: Floats,
-    times: Floats,
 ) -> float:
     """The log evidence of a candidate; what ``kernels`` lacks of its parts it gets."""
     total = np.full((len(labels), len(labels)), INTERCEPT_VARIANCE)
     for part, variance in zip(parts_of(choice.features), choice.variances, strict=True):
         key = id(part), choice.units
         if key not in kernels:
-            kernels[key] = _kernel(part, trajectories, times, choice.units)
+            kernels[key] = _kernel(part, trajectories, choice.units)
         total += variance * kernels[key]
-    return laplace_log_evidence(total, labels, times).log_evidence
+    return laplace_log_evidence(total, labels).log_evidence

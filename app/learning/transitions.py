@@ -82,11 +82,26 @@ class TransitionCounts:
         rows = self._keys // self._width
         return self._model(rows, self._keys % self._width, self._counts.astype(np.float64))
 
-    def draw(self, rng: np.random.Generator) -> TransitionModel:
-        """Each known row from a Dirichlet with its counts, whose mean is P_hat."""
-        rows = self._keys // self._width
-        shares = np.maximum(rng.standard_gamma(self._counts.astype(np.float64)), 1e-300)
-        return self._model(rows, self._keys % self._width, shares)
+    def draw(self, rng: np.random.Generator, mass: float = 2.0) -> TransitionModel:
+        """Each known row from a Dirichlet with its counts, and ``mass`` where its state led.
+
+        An action that was tried twice, and fell twice, might as well lead where the others of its
+        state lead: from its counts alone it would fall in every draw, and never be tried again.
+        """
+        A, width = self.spaces.actions, self._width
+        states, columns = self._keys // width // A, self._keys % width
+        places, which = np.unique(states * width + columns, return_inverse=True)
+        totals = np.bincount(which, weights=self._counts)
+        states, columns = places // width, places % width
+        shares = totals / np.bincount(states, weights=totals)[states]
+        rows = states[:, None] * A + np.arange(A)
+        known = self.successors()[rows] > 0
+        extra = (rows * width + columns[:, None])[known]
+        keys = np.concatenate([self._keys, extra])
+        weights = np.concatenate([self._counts, np.repeat(mass * shares, known.sum(axis=1))])
+        order = np.argsort(keys, kind="stable")
+        keys, drawn = keys[order], np.maximum(rng.standard_gamma(weights[order]), 1e-300)
+        return self._model(keys // width, keys % width, drawn)
 
     def guess(self, rng: np.random.Generator, few: int = 3, mass: float = 0.5) -> TransitionModel:
         """P_hat, with each unseen row drawn from a Dirichlet of total ``mass`` on ``few`` states.

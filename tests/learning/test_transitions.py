@@ -126,21 +126,35 @@ PLAYED = (
 
 
 class TestDraw:
-    """What was tried is drawn by its counts; what was never tried stays as it is."""
+    """What was tried is drawn by its counts and where its state led; the rest stays as it is."""
 
     def test_entries_follow_the_law_of_a_dirichlet(self) -> None:
-        """Each entry of a row is Beta(count, others): mean and square lie in [0, 1], so by
+        """Each entry of a row is Beta(own, others): mean and square lie in [0, 1], so by
         Hoeffding, with a union over the entries, a right draw fails with probability below 1e-6.
         """
         counts, n, rng = counted(*PLAYED), 4000, np.random.default_rng(5)
-        draws = np.array([counts.draw(rng).dense() for _ in range(n)])
-        mean, total = counts.estimate().dense(), counts.successors()[:, None]
-        square = mean * (mean * total + 1) / (total + 1)
+        draws = np.array([counts.draw(rng, mass=2.0).dense() for _ in range(n)])
         seen = counts.estimate().seen
+        own = np.where(seen[:, None], counts.estimate().dense(), 0.0)
+        own *= counts.successors()[:, None]
+        led = own.reshape(S, A, -1).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            own += np.repeat(2.0 * led / led.sum(axis=1, keepdims=True), A, axis=0)
+        total = own.sum(axis=1, keepdims=True)
+        mean, square = own / total, own * (own + 1) / (total * (total + 1))
         assert ((mean[seen] > 0) & (mean[seen] < 1)).sum() >= 4
         margin = np.sqrt(np.log(4 * mean.size / 1e-6) / (2 * n))
         assert np.abs(draws.mean(axis=0) - mean)[seen].max() < margin
         assert np.abs((draws**2).mean(axis=0) - square)[seen].max() < margin
+
+    def test_an_action_that_always_fell_may_lead_where_others_do(self) -> None:
+        stays = episode([0, 0, 0], [1, 1, 1], 1)
+        falls = episode([0], [0], 2, ended=True)
+        counts = counted(stays, falls, falls)
+        assert counts.estimate().dense()[0, S + 2] == 1.0
+        drawn = counts.draw(np.random.default_rng(1)).dense()[0]
+        assert 0.0 < drawn[0] < 1.0
+        assert set(np.flatnonzero(drawn)) == {0, 1, S + 2}
 
     def test_rows_that_were_never_seen_are_the_estimate(self) -> None:
         counts = counted(*PLAYED)
