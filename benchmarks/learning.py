@@ -180,7 +180,7 @@ def single_rows(bench: Bench) -> list[Row]:
 
 def _together(bench: Bench, tasks: tuple[str, ...], features: Row | None) -> Row:
     """The sums over a family's tasks of regret, runs and failures."""
-    rows = [bench.measure(Setting(task, 300, features=features), 10) for task in tasks]
+    rows = [bench.measure(Setting(task, 300, features=features), 6) for task in tasks]
     sums = {name: sum(row[name] for row in rows) for name in ("regret", "failed", "seeds")}
     return {name: round(total, 1) for name, total in sums.items()}
 

@@ -121,7 +121,7 @@ def page(record: dict[str, list[Row]]) -> str:
         "(step, state) tables, tuned over all tasks; the best of them on each task and the same "
         "seeds.",
         "single": "## `auto` against single maps: regret after 300 episodes\n\nMean regret, summed "
-        "over the tasks of a family; in brackets the runs that did not reach 90 % by then. Five "
+        "over the tasks of a family; in brackets the runs that did not reach 90 % by then. Six "
         "seeds a task.",
         "late10": "## Labels 10 episodes late",
         "late50": "## Labels 50 episodes late",
