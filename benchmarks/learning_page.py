@@ -35,13 +35,13 @@ nothing is suggested.
   one on five of six families. On `collect` it is 2.2 times: the map of the last state repeats the
   first success, by the way to where it ended, while `auto` still weighs what it was.
 - With one wrong label in ten no run failed on the four tasks tried.
-- Random MDPs are noisy sums of small weights. The regret of `thompson` over the six together is 0.50
-  of the best peer's with the suggested features and 0.51 with `auto`; on single ones 0.35 to 0.75,
-  with twenty seeds each, and above half on three of the six. Single runs differ widely.
+- Random MDPs are noisy sums of small weights. The regret of `thompson` over the six together is
+  0.50 of the best peer's with the suggested features and 0.51 with `auto`; on single ones 0.35 to
+  0.75, and above half on three of the six. Single runs differ widely.
 - Sixteen episodes side by side learn in three to seven rounds, within all four goals.
 - The full (step, state, action) features have thousands of weights and learn nearly as fast as the
   suggested ones, since they are also read as if steps were alike. Only `grid`, where the last steps
-  alone count, has more than twice the regret.
+  alone count, has about twice the regret.
 - "Was in both places" is learned with features by events in about 20 episodes, also when the two
   places are not known among four. With counts of states no run reached 90 % in 300 episodes, with
   `auto` 14 of 20 did. Step, state and action can learn it where one fixed route will do.
