@@ -45,7 +45,8 @@ def test_a_life_from_start_to_end(lines):
     events = [line["event"] for line in lines.read]
     assert {"serving", "learning ready"} <= set(events)
     assert events.index("serving") < events.index("agent created")
-    assert events[-2:] == ["stopping", "stopped"]
+    assert events.index("agent created") < events.index("stopping")
+    assert events[-1] == "stopped"  # what was being learned may come in between
     first = lines.of("serving")
     assert first["keys"] == "on"
     assert first["url"].startswith("http://127.0.0.1:")
