@@ -21,7 +21,7 @@ run: install
 test: install
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --cov --cov-report=term:skip-covered
 
-# What plans run, compiled ahead: on a fresh machine `make -j2 compiled types` takes no longer than one.
+# What plans run, compiled before the tests' processes would each compile it for themselves.
 compiled: install
 	$(BIN)/python -c 'from app.learning.planning.warm_up import warm_up; warm_up()'
 

@@ -123,7 +123,7 @@ class Thompson(ModelBased[ThompsonOptions]):
 
         As long as no plan is known to succeed, luck decides both for what was never tried: a
         plan cannot change its mind within an episode, and with the same bonus at every step it
-        would run into the same wall to the end, as would the episodes beside it. But some of an
+        would run into the same wall to the end, as would the episodes beside it. Some of an
         action's luck holds everywhere: who never keeps to a direction does not get far. Once
         something succeeds luck would only lead away from it. But now and then what was tried is
         doubted: an action that was unlucky a few times would otherwise never be taken again.

@@ -24,7 +24,7 @@ from app.learning.trajectory import Trajectory
 INTERCEPT_VARIANCE = 9.0
 MOST_EPISODES = 250  # of more, that many speak for all
 SHARPNESS = 2.0  # evidence counts twice, settled by experiment: undecided maps cost episodes
-GROWTH = 1.25  # evidence is taken anew when labels are this many times more
+GROWTH = 1.25  # evidence is taken anew when labels, or those of a kind, are this many times more
 _SUBSAMPLE = 7  # the address of the generator that picks the episodes
 
 
@@ -104,7 +104,7 @@ def checkpoint(labels: Floats) -> int:
 
 def _rung(count: int) -> int:
     """The last number up to ``count`` at which evidence is taken."""
-    return math.ceil(GROWTH ** math.floor(math.log(count) / math.log(GROWTH)) - 1e-9)
+    return math.ceil(GROWTH ** math.floor(math.log(count, GROWTH)))
 
 
 def weigh(
@@ -134,9 +134,9 @@ def _representatives(labels: Floats, seed: int) -> tuple[list[int], float]:
     rng = generator(seed, _SUBSAMPLE, len(labels))
     rare, common = sorted((np.flatnonzero(labels == kind) for kind in (0, 1)), key=len)
     few = min(len(rare), MOST_EPISODES // 2)
-    kept = [rng.choice(rare, few, replace=False)]
-    kept.append(rng.choice(common, MOST_EPISODES - few, replace=False))
-    return np.sort(np.concatenate(kept)).tolist(), few / len(rare)
+    sizes = (rare, few), (common, MOST_EPISODES - few)
+    kept = np.concatenate([rng.choice(kind, size, replace=False) for kind, size in sizes])
+    return np.sort(kept).tolist(), few / len(rare)
 
 
 def _kernel(part: AnyFeatures, trajectories: Sequence[Trajectory], units: Units) -> Floats:

@@ -79,8 +79,7 @@ class TransitionCounts:
 
     def estimate(self) -> TransitionModel:
         """P_hat: the ratio where a successor is known, otherwise uniform (an empty row)."""
-        rows = self._keys // self._width
-        return self._model(rows, self._keys % self._width, self._counts.astype(np.float64))
+        return self._model(self._keys, self._counts.astype(np.float64))
 
     def draw(self, rng: np.random.Generator, mass: float = 2.0) -> TransitionModel:
         """Each known row from a Dirichlet with its counts, and ``mass`` where its state led.
@@ -97,11 +96,8 @@ class TransitionCounts:
         rows = states[:, None] * A + np.arange(A)
         known = self.successors()[rows] > 0
         extra = (rows * width + columns[:, None])[known]
-        keys = np.concatenate([self._keys, extra])
-        weights = np.concatenate([self._counts, np.repeat(mass * shares, known.sum(axis=1))])
-        order = np.argsort(keys, kind="stable")
-        keys, drawn = keys[order], np.maximum(rng.standard_gamma(weights[order]), 1e-300)
-        return self._model(keys // width, keys % width, drawn)
+        keys, weights = self._with(extra, np.repeat(mass * shares, known.sum(axis=1)))
+        return self._model(keys, np.maximum(rng.standard_gamma(weights), 1e-300))
 
     def guess(self, rng: np.random.Generator, few: int = 3, mass: float = 0.5) -> TransitionModel:
         """P_hat, with each unseen row drawn from a Dirichlet of total ``mass`` on ``few`` states.
@@ -113,14 +109,18 @@ class TransitionCounts:
         unseen = np.setdiff1d(np.arange(len(self.visits)), rows)
         places = rng.integers(self.spaces.states, size=(len(unseen), few))
         draws = np.maximum(rng.standard_gamma(mass / few, size=places.shape), 1e-300)
-        keys = np.concatenate([self._keys, (unseen[:, None] * self._width + places).ravel()])
-        weights = np.concatenate([self._counts, draws.ravel()])
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        return self._model(keys // self._width, keys % self._width, weights[order])
+        extra = (unseen[:, None] * self._width + places).ravel()
+        return self._model(*self._with(extra, draws.ravel()))
 
-    def _model(self, rows: Integers, columns: Integers, weights: Floats) -> TransitionModel:
-        """Normalise the rows of sorted entries; equal columns may stand side by side."""
+    def _with(self, keys: Integers, weights: Floats) -> tuple[Integers, Floats]:
+        """The counts and more entries, sorted."""
+        keys = np.concatenate([self._keys, keys])
+        order = np.argsort(keys, kind="stable")
+        return keys[order], np.concatenate([self._counts, weights])[order]
+
+    def _model(self, keys: Integers, weights: Floats) -> TransitionModel:
+        """Normalise the rows of sorted entries; equal keys may stand side by side."""
+        rows, columns = keys // self._width, keys % self._width
         count = self.spaces.states * self.spaces.actions
         totals = np.bincount(rows, weights=weights, minlength=count)
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
