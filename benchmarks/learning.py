@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import statistics
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -96,6 +97,22 @@ class Bench:
         console.print(f"{setting.task:15} {_features(setting):10} {row}", highlight=False)
         return row
 
+    def measure_peers(
+        self, task: str, episodes: int, seeds: int | None = None
+    ) -> dict[str, dict[str, Row]]:
+        """Every peer in every setting, on the same seeds: {setting: {kind: row}}."""
+        count = min(seeds or self.seeds, self.seeds)
+        peers = [(setting, kind) for setting, kinds in PEERS.items() for kind in kinds]
+        jobs = [(*peer, task, episodes, FIRST_SEED + i) for peer in peers for i in range(count)]
+        with ProcessPoolExecutor(self.jobs, get_context("spawn")) as pool:
+            runs = list(pool.map(_peer_run, jobs, chunksize=count))
+        rows: dict[str, dict[str, Row]] = {setting: {} for setting in PEERS}
+        for index, (setting, kind) in enumerate(peers):
+            rows[setting][kind] = _peer_row(runs[index * count : (index + 1) * count])
+            line = f"{task:15} {setting:10} {kind:18} {rows[setting][kind]}"
+            console.print(line, highlight=False)
+        return rows
+
 
 def _row(result: Experiment) -> Row:
     return {
@@ -105,6 +122,23 @@ def _row(result: Experiment) -> Row:
         "median": result.reached_median(),
         "failed": result.failed(),
         "regret": round(result.regret_mean(), 1),
+    }
+
+
+def _peer_run(job: tuple[str, str, str, int, int]) -> tuple[int | None, float]:
+    """The episodes to 90 % and the regret of one run."""
+    setting, kind, task, episodes, seed = job
+    run = run_peer(setting, kind, load_task(task), episodes, seed)
+    return run.episodes_to_90, float(run.regret[-1])
+
+
+def _peer_row(runs: list[tuple[int | None, float]]) -> Row:
+    median = statistics.median(math.inf if reached is None else reached for reached, _ in runs)
+    return {
+        "seeds": len(runs),
+        "median": median if math.isfinite(median) else None,
+        "failed": sum(reached is None for reached, _ in runs),
+        "regret": round(statistics.fmean(regret for _, regret in runs), 1),
     }
 
 
@@ -127,35 +161,25 @@ def main_rows(bench: Bench) -> list[Row]:
     return rows
 
 
+def peer_rows(bench: Bench) -> list[Row]:
+    """What tabular peers need for the tasks of `main`."""
+    return [
+        {"task": goal.task, "peers": bench.measure_peers(goal.task, goal.episodes, goal.seeds)}
+        for goal in GOALS
+    ]
+
+
 def random_rows(bench: Bench) -> list[Row]:
-    """Random MDPs: regret at 3000 episodes against the best tabular peer on the same seeds."""
+    """Random MDPs: regret at 3000 episodes beside the tabular peers' on the same seeds."""
     rows = []
     for task in FAMILY:
         setting = Setting(task, 3000)
-        own = bench.measure(setting)
-        auto = bench.measure(replace(setting, features=AUTO))
-        peers = _peer_regrets(task, 3000, bench)
-        best = min(peers, key=lambda kind: peers[kind])
-        rows.append(
-            {"task": task, "suggested": own, "auto": auto, "peer": best, "peers": peers}
-            | {"ratio": round(own["regret"] / peers[best], 3)}
-        )
+        own = {
+            "suggested": bench.measure(setting),
+            "auto": bench.measure(replace(setting, features=AUTO)),
+        }
+        rows.append(own | {"task": task, "peers": bench.measure_peers(task, setting.episodes)})
     return rows
-
-
-def _peer_regrets(task: str, episodes: int, bench: Bench) -> dict[str, float]:
-    jobs = [(kind, task, episodes, FIRST_SEED + i) for kind in PEERS for i in range(bench.seeds)]
-    with ProcessPoolExecutor(bench.jobs, get_context("spawn")) as pool:
-        regrets = list(pool.map(_peer_regret, jobs, chunksize=bench.seeds))
-    sums: dict[str, list[float]] = {kind: [] for kind in PEERS}
-    for (kind, *_), regret in zip(jobs, regrets, strict=True):
-        sums[kind].append(regret)
-    return {kind: round(statistics.fmean(values), 1) for kind, values in sums.items()}
-
-
-def _peer_regret(job: tuple[str, str, int, int]) -> float:
-    kind, task, episodes, seed = job
-    return float(run_peer(kind, load_task(task), episodes, seed).regret[-1])
 
 
 def hard_rows(**changes: Any) -> Callable[[Bench], list[Row]]:
@@ -211,6 +235,7 @@ def event_rows(bench: Bench) -> list[Row]:
 
 SECTIONS: dict[str, Callable[[Bench], list[Row]]] = {
     "main": main_rows,
+    "peers": peer_rows,
     "random": random_rows,
     "single": single_rows,
     "late10": hard_rows(delay=10),

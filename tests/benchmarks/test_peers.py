@@ -88,33 +88,43 @@ class TestPlaying:
 
 
 class TestRuns:
-    @pytest.mark.parametrize("kind", PEERS)
-    def test_every_kind_learns_a_small_task_and_can_be_repeated(self, kind):
+    @pytest.mark.parametrize("kind", PEERS["tuned"])
+    @pytest.mark.parametrize("setting", PEERS)
+    def test_every_kind_learns_a_small_task_and_can_be_repeated(self, setting, kind):
         task = river_swim(3, 6, per_visit=2.0, bar=3.0)
-        runs = [run_peer(kind, task, 600, seed) for seed in range(5)]
+        runs = [run_peer(setting, kind, task, 600, seed) for seed in range(5)]
         assert all(run.regret.shape == (600,) and run.checkpoints[-1] == 600 for run in runs)
         # Single seeds may lock in on a poor policy; a third of the way to the best, on average, is
         # far more than a policy that learned nothing reaches.
         reached = np.mean([run.values[-1] for run in runs])
         assert reached > task.uniform() + (task.optimum() - task.uniform()) / 3
-        assert (run_peer(kind, task, 600, seed=0).regret == runs[0].regret).all()
+        assert (run_peer(setting, kind, task, 600, seed=0).regret == runs[0].regret).all()
         assert (runs[1].regret != runs[0].regret).any()
 
     def test_optimistic_q_learning_solves_riverswim(self):
-        runs = [run_peer("q-optimistic/state", load_task("riverswim-6"), 300, s) for s in range(5)]
+        runs = [
+            run_peer("tuned", "q-optimistic/state", load_task("riverswim-6"), 300, s)
+            for s in range(5)
+        ]
         assert all(run.episodes_to_90 is not None for run in runs)
 
     def test_regret_of_random_play(self):
         # Before the first good label a greedy tie is uniform play: its regret per episode is
         # optimum - uniform on average.
         task = load_task("grid")
-        first = [run_peer("q-greedy/state", task, 1, seed).regret[0] for seed in range(2000)]
+        first = [
+            run_peer("tuned", "q-greedy/state", task, 1, seed).regret[0] for seed in range(2000)
+        ]
         # Bernoulli of mean 1/120: outside +-0.012 with probability below 1e-6 in 2000 draws.
         assert np.mean(first) == pytest.approx(task.optimum() - task.uniform(), abs=0.012)
 
     def test_unknown_kind(self):
         with pytest.raises(InvalidValue, match="q-greedy/state"):
-            run_peer("sarsa", load_task("grid"), 10, 0)
+            run_peer("tuned", "sarsa", load_task("grid"), 10, 0)
+
+    def test_unknown_setting(self):
+        with pytest.raises(InvalidValue, match="textbook, tuned"):
+            run_peer("lucky", "q-greedy/state", load_task("grid"), 10, 0)
 
 
 class TestEpisodesTo90:
