@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -22,7 +21,7 @@ from typing import Any
 
 from rich.console import Console
 
-from app.simulation.experiment import Experiment, experiment
+from app.simulation.experiment import experiment, reached_median
 from app.simulation.runner import Setting
 from app.simulation.tasks import load_task
 from benchmarks.learning_page import page
@@ -91,9 +90,9 @@ class Bench:
 
     def measure(self, setting: Setting, seeds: int | None = None) -> Row:
         """One setting: episodes to 90 %, failures, regret."""
-        count = min(seeds or self.seeds, self.seeds)
-        result = experiment(setting, range(FIRST_SEED, FIRST_SEED + count), self.jobs)
-        row = _row(result)
+        runs = experiment(setting, self._seeds(seeds), self.jobs).runs
+        row = {"task": setting.task, "episodes": setting.episodes}
+        row |= _row([run.reached for run in runs], [run.regret for run in runs])
         console.print(f"{setting.task:15} {_features(setting):10} {row}", highlight=False)
         return row
 
@@ -101,27 +100,27 @@ class Bench:
         self, task: str, episodes: int, seeds: int | None = None
     ) -> dict[str, dict[str, Row]]:
         """Every peer in every setting, on the same seeds: {setting: {kind: row}}."""
-        count = min(seeds or self.seeds, self.seeds)
-        peers = [(setting, kind) for setting, kinds in PEERS.items() for kind in kinds]
-        jobs = [(*peer, task, episodes, FIRST_SEED + i) for peer in peers for i in range(count)]
-        with ProcessPoolExecutor(self.jobs, get_context("spawn")) as pool:
-            runs = list(pool.map(_peer_run, jobs, chunksize=count))
+        chosen = self._seeds(seeds)
         rows: dict[str, dict[str, Row]] = {setting: {} for setting in PEERS}
-        for index, (setting, kind) in enumerate(peers):
-            rows[setting][kind] = _peer_row(runs[index * count : (index + 1) * count])
-            line = f"{task:15} {setting:10} {kind:18} {rows[setting][kind]}"
-            console.print(line, highlight=False)
+        with ProcessPoolExecutor(self.jobs, get_context("spawn")) as pool:
+            for setting, kinds in PEERS.items():
+                for kind in kinds:
+                    jobs = [(setting, kind, task, episodes, seed) for seed in chosen]
+                    reached, regrets = zip(*pool.map(_peer_run, jobs), strict=True)
+                    row = rows[setting][kind] = _row(reached, regrets)
+                    console.print(f"{task:15} {setting:10} {kind:18} {row}", highlight=False)
         return rows
 
+    def _seeds(self, most: int | None) -> range:
+        return range(FIRST_SEED, FIRST_SEED + min(most or self.seeds, self.seeds))
 
-def _row(result: Experiment) -> Row:
+
+def _row(reached: Sequence[int | None], regrets: Sequence[float]) -> Row:
     return {
-        "task": result.setting.task,
-        "seeds": len(result.runs),
-        "episodes": result.setting.episodes,
-        "median": result.reached_median(),
-        "failed": result.failed(),
-        "regret": round(result.regret_mean(), 1),
+        "seeds": len(reached),
+        "median": reached_median(reached),
+        "failed": sum(one is None for one in reached),
+        "regret": round(statistics.fmean(regrets), 1),
     }
 
 
@@ -130,16 +129,6 @@ def _peer_run(job: tuple[str, str, str, int, int]) -> tuple[int | None, float]:
     setting, kind, task, episodes, seed = job
     run = run_peer(setting, kind, load_task(task), episodes, seed)
     return run.episodes_to_90, float(run.regret[-1])
-
-
-def _peer_row(runs: list[tuple[int | None, float]]) -> Row:
-    median = statistics.median(math.inf if reached is None else reached for reached, _ in runs)
-    return {
-        "seeds": len(runs),
-        "median": median if math.isfinite(median) else None,
-        "failed": sum(reached is None for reached, _ in runs),
-        "regret": round(statistics.fmean(regret for _, regret in runs), 1),
-    }
 
 
 def _features(setting: Setting) -> str:

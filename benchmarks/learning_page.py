@@ -61,7 +61,12 @@ def _reached(row: Row) -> str:
     return f"{median} | {row['failed']} of {row['seeds']} | {row['regret']:g}"
 
 
-def _pair_table(rows: list[Row], goals: dict[str, float] | None = None) -> list[str]:
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    first, *others = ["| " + " | ".join(cells) + " |" for cells in (head, *rows)]
+    return "\n".join([first, "|" + "---|" * len(head), *others])
+
+
+def _pair_table(rows: list[Row], goals: dict[str, float] | None = None) -> str:
     """A table of 90 % / failed / regret for each column that the rows have."""
     columns = [name for name in ("suggested", "auto") if name in rows[0]]
     titles = {"suggested": "suggested features", "auto": "`auto`"}
@@ -69,74 +74,68 @@ def _pair_table(rows: list[Row], goals: dict[str, float] | None = None) -> list[
         titles["suggested"] = rows[0]["only"]
     head = ["task", *(["goal"] if goals else [])]
     head += [cell for name in columns for cell in (f"{titles[name]}: to 90 %", "failed", "regret")]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    lines = []
     for row in rows:
         goal = [f"<= {goals[row['task']]:g}"] if goals else []
-        cells = [row["task"], *goal, *(_reached(row[name]) for name in columns)]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+        lines.append([row["task"], *goal, *(_reached(row[name]) for name in columns)])
+    return _table(head, lines)
 
 
-def _peer_table(rows: list[Row]) -> list[str]:
+def _peer_table(rows: list[Row]) -> str:
     """Episodes to 90 % of the best peer of each setting."""
-    settings = list(rows[0]["peers"])
     head = ["task"]
-    for name in settings:
-        head += [f"best {name} peer", "to 90 %", "failed", "regret"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for setting in rows[0]["peers"]:
+        head += [f"best {setting} peer", "to 90 %", "failed", "regret"]
+    lines = []
     for row in rows:
-        cells = [row["task"]]
-        for name in settings:
-            peers = row["peers"][name]
+        line = [row["task"]]
+        for peers in row["peers"].values():
             best = min(peers, key=lambda kind: (_or_never(peers[kind]), peers[kind]["regret"]))
-            cells += [best, _reached(peers[best])]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+            line += [best, _reached(peers[best])]
+        lines.append(line)
+    return _table(head, lines)
 
 
 def _or_never(row: Row) -> float:
     return math.inf if row["median"] is None else float(row["median"])
 
 
-def _random_table(rows: list[Row]) -> list[str]:
+def _random_table(rows: list[Row]) -> str:
     """Regrets beside the best peer's of each setting, and their sums."""
-    settings = list(rows[0]["peers"])
     head = ["task", "suggested features", "`auto`"]
-    for name in settings:
-        head += [f"best {name} peer", "its regret", "ratio", "ratio of `auto`"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    sums = [0.0] * (2 + len(settings))
+    for setting in rows[0]["peers"]:
+        head += [f"best {setting} peer", "its regret", "ratio", "ratio of `auto`"]
+    lines, columns = [], []
     for row in rows:
         names, regrets = [], [row["suggested"]["regret"], row["auto"]["regret"]]
-        for name in settings:
-            peers = row["peers"][name]
+        for peers in row["peers"].values():
             names.append(min(peers, key=lambda kind: peers[kind]["regret"]))
             regrets.append(peers[names[-1]]["regret"])
         lines.append(_random_line(row["task"], names, regrets))
-        sums = [total + regret for total, regret in zip(sums, regrets, strict=True)]
-    return [*lines, _random_line("together", ["those above"] * len(settings), sums)]
+        columns.append(regrets)
+    sums = [sum(column) for column in zip(*columns, strict=True)]
+    together = _random_line("together", ["those above"] * len(rows[0]["peers"]), sums)
+    return _table(head, [*lines, together])
 
 
-def _random_line(task: str, names: list[str], regrets: list[float]) -> str:
+def _random_line(task: str, names: list[str], regrets: list[float]) -> list[str]:
     own, auto, *peers = regrets
     cells = [task, f"{own:.1f}", f"{auto:.1f}"]
     for name, regret in zip(names, peers, strict=True):
         cells += [name, f"{regret:.1f}", f"{own / regret:.2f}", f"{auto / regret:.2f}"]
-    return "| " + " | ".join(cells) + " |"
+    return cells
 
 
-def _single_table(rows: list[Row]) -> list[str]:
-    maps = list(rows[0]["maps"])
-    head = ["family", "`auto`", "best single map", "ratio", *maps, "suggested"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+def _single_table(rows: list[Row]) -> str:
+    head = ["family", "`auto`", "best single map", "ratio", *rows[0]["maps"], "suggested"]
+    lines = []
     for row in rows:
         singles = row["maps"] | {"suggested": row["suggested"]}
         best = min(singles, key=lambda name: singles[name]["regret"])
         ratio = row["auto"]["regret"] / singles[best]["regret"]
         regrets = [_with_failures(single) for single in singles.values()]
-        cells = [row["task"], _with_failures(row["auto"]), best, f"{ratio:.2f}", *regrets]
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
+        lines.append([row["task"], _with_failures(row["auto"]), best, f"{ratio:.2f}", *regrets])
+    return _table(head, lines)
 
 
 def _with_failures(row: Row) -> str:
@@ -153,9 +152,9 @@ def page(record: dict[str, list[Row]]) -> str:
         "regret of the episodes played.",
         "peers": "## What tabular peers need for the same tasks\n\nTabular Q-learning "
         "(epsilon-greedy and optimistic), Monte-Carlo control and REINFORCE, each on state or "
-        "(step, state) tables. Textbook: step size and epsilon 0.1, discount 0.99, Monte-Carlo by "
-        "averages. Tuned: by random search over these very tasks and the random MDPs. The best of "
-        "the eight on each task, picked afterwards, on the same seeds.",
+        "(step, state) tables. Textbook: step size 1/n down to 0.1, epsilon 0.1, discount 0.99, "
+        "Monte-Carlo by averages. Tuned: by random search over these very tasks and the random "
+        "MDPs. The best of the eight on each task, picked afterwards, on the same seeds.",
         "random": "## Random MDPs: regret after 3000 episodes\n\nBeside the best of the same "
         "peers, picked afterwards for each task, on the same seeds.",
         "single": "## `auto` against single maps: regret after 300 episodes\n\nMean regret, summed "
@@ -187,5 +186,5 @@ def page(record: dict[str, list[Row]]) -> str:
         table = tables[name](rows) if name in tables else _pair_table(rows, goals)
         seeds = f" --seeds {rows[0]['suggested']['seeds']}" if name == "random" else ""
         command = f"`python -m benchmarks.learning --sections {name}{seeds}`"
-        parts += [text, "\n".join(table), f"Measured with {command}."]
+        parts += [text, table, f"Measured with {command}."]
     return "\n\n".join(parts) + "\n"

@@ -108,10 +108,34 @@ Options = ValueOptions | GradientOptions
 
 TABLES = ("state", "step")
 TEXTBOOK: dict[str, Options] = {
-    "q-greedy": ValueOptions(True, 0.0, 0.1, 1.0, 0.99, 0.0, 0.1),
-    "q-optimistic": ValueOptions(True, 1.0, 0.1, 1.0, 0.99, 0.0, 0.0),
-    "monte-carlo": ValueOptions(False, 0.0, 0.0, 1.0, 1.0, 0.0, 0.1),
-    "reinforce": GradientOptions(0.1, 0.1),
+    "q-greedy": ValueOptions(
+        bootstrap=True,
+        initial=0.0,
+        rate=0.1,
+        power=1.0,
+        discount=0.99,
+        explore=0.0,
+        least_explore=0.1,
+    ),
+    "q-optimistic": ValueOptions(
+        bootstrap=True,
+        initial=1.0,
+        rate=0.1,
+        power=1.0,
+        discount=0.99,
+        explore=0.0,
+        least_explore=0.0,
+    ),
+    "monte-carlo": ValueOptions(
+        bootstrap=False,
+        initial=0.0,
+        rate=0.0,
+        power=1.0,
+        discount=1.0,
+        explore=0.0,
+        least_explore=0.1,
+    ),
+    "reinforce": GradientOptions(rate=0.1, baseline_rate=0.1),
 }
 PEERS: dict[str, dict[str, Options]] = {
     "textbook": {f"{name}/{table}": TEXTBOOK[name] for name in TEXTBOOK for table in TABLES},

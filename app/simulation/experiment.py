@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import statistics
@@ -31,9 +32,8 @@ class Experiment:
     uniform: float
 
     def reached_median(self) -> float | None:
-        """The median of the episodes until good enough; a run that never was counts as infinite."""
-        middle = statistics.median(run.reached or float("inf") for run in self.runs)
-        return None if middle == float("inf") else middle
+        """The median of the episodes until good enough."""
+        return reached_median([run.reached for run in self.runs])
 
     def failed(self) -> int:
         """How many seeds never became good enough."""
@@ -65,6 +65,12 @@ class Experiment:
             "regret_mean": self.regret_mean(),
             "runs": [asdict(run) for run in self.runs],
         }
+
+
+def reached_median(reached: Sequence[int | None]) -> float | None:
+    """The median of episodes until good enough; a run that never was counts as infinite."""
+    middle = statistics.median(math.inf if one is None else one for one in reached)
+    return middle if math.isfinite(middle) else None
 
 
 def experiment(
