@@ -13,7 +13,7 @@ RUN pip --python /opt/plaudit/bin/python install --no-cache-dir --constraint req
 RUN find /opt/plaudit/lib -path '*/site-packages/app/*' -name '*.py' \
     -exec sh -c 'touch --date="$(stat --format=@%Y "$1")" "$1"' sh {} ';'
 # -I: the installed package, not the sources in this folder.
-RUN /opt/plaudit/bin/python -I -c "from app.learning.planning.warm_up import warm_up; warm_up()"
+RUN /opt/plaudit/bin/python -I -c "from app.planning.warm_up import warm_up; warm_up()"
 
 FROM python:3.11-slim
 ENV PATH=/opt/plaudit/bin:$PATH

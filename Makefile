@@ -24,7 +24,7 @@ test: install
 
 # What plans run, compiled before the tests' processes would each compile it for themselves.
 compiled: install
-	$(BIN)/python -c 'from app.learning.planning.warm_up import warm_up; warm_up()'
+	$(BIN)/python -c 'from app.planning.warm_up import warm_up; warm_up()'
 
 lint: install
 	$(BIN)/ruff format --check .
@@ -46,7 +46,7 @@ bench: install
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.explore
 	$(BIN)/python -m benchmarks.serving
-	PLAUDIT_SCHEMATHESIS_EXAMPLES=200 $(BIN)/python -m pytest -q tests/service/test_schemathesis.py
+	PLAUDIT_SCHEMATHESIS_EXAMPLES=200 $(BIN)/python -m pytest -q tests/api/test_schemathesis.py
 
 # Runs that are missing, then every figure of docs/figures and the tables beside them.
 figures: install

@@ -4,8 +4,8 @@ from alembic import context
 from sqlalchemy import Connection
 
 from app.settings import load_settings
-from app.storage.engine import make_writing_engine
-from app.storage.tables import metadata
+from app.storage.schema import metadata
+from app.storage.sqlite.engine import make_writing_engine
 
 
 def _run(connection: Connection) -> None:

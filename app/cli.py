@@ -20,18 +20,18 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from app.agents import AGENT_KINDS
 from app.errors import InvalidValue, NotFound, PlauditError, StorageUnavailable
-from app.hosting.database import now_milliseconds, prepare_database
-from app.hosting.keys import Role, new_key, read_keys
+from app.service.access.keys import Role, new_key, read_keys
 from app.settings import load_settings
 from app.simulation.curve import curve_table, draw_curves
 from app.simulation.experiment import Experiment, experiment
 from app.simulation.extras import load_extra
 from app.simulation.runner import Setting, prepare
 from app.simulation.tasks import task_names
-from app.storage import writes
-from app.storage.engine import database_file, make_writing_engine, reason_of
+from app.storage import commands
+from app.storage.database import now_milliseconds, prepare_database
 from app.storage.migrations import current_revision, newest_revision
-from app.storage.writer import Write, execute
+from app.storage.sqlite.engine import database_file, make_writing_engine, reason_of
+from app.storage.sqlite.writer import Write, execute
 
 app = typer.Typer(
     help="Agents that learn from one good/bad verdict at the end of an episode.",
@@ -135,7 +135,7 @@ def revoke_key(
         if key not in known:
             raise NotFound("key", key)
         row = {"the_key": key, "now": now_milliseconds()}
-        execute(connection, [Write(writes.REVOKE_KEY, row)])
+        execute(connection, [Write(commands.REVOKE_KEY, row)])
     print(f"{key} is revoked")
 
 

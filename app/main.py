@@ -9,25 +9,26 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from app.api import (
+from app.api.http import problems
+from app.api.http.gate import Gate
+from app.api.http.openapi import ABOUT, describe, operation_name
+from app.api.routes import (
     agents,
+    docs,
     episodes,
     fleets,
     insights,
     keys,
     labels,
-    manual,
     operations,
-    problems,
     recordings,
     steps,
 )
-from app.api.description import ABOUT, describe, operation_name
-from app.api.gate import Gate
-from app.hosting.host import open_host
 from app.metrics import Metrics
+from app.service.runtime.container import open_host
 from app.settings import Settings
-from app.web import assets, dashboard, desk, session
+from app.web.pages import dashboard, desk, sign_in
+from app.web.render import assets
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +59,9 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.metrics = Metrics()
     app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
-    for part in (agents, episodes, labels, recordings, fleets, insights, keys, operations, manual):
+    for part in (agents, episodes, labels, recordings, fleets, insights, keys, operations, docs):
         app.include_router(part.router)
-    for page in (session, assets, desk, dashboard):
+    for page in (sign_in, assets, desk, dashboard):
         app.include_router(page.router)
     app.include_router(desk.pages)
     problems.install(app)

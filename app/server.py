@@ -12,12 +12,12 @@ from fastapi import FastAPI
 from rich.console import Console
 
 from app.errors import UnsafeStart
-from app.hosting.database import prepare_database
-from app.hosting.keys import Role, read_keys
 from app.logs import set_up_logs
 from app.main import create_app
+from app.service.access.keys import Role, read_keys
 from app.settings import Settings
-from app.storage.engine import make_reading_engine
+from app.storage.database import prepare_database
+from app.storage.sqlite.engine import make_reading_engine
 
 log = logging.getLogger(__name__)
 

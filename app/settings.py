@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.errors import InvalidValue
-from app.learning.planning.problem import PlanBudget
+from app.planning.problem import PlanBudget
 
 
 class Settings(BaseSettings):

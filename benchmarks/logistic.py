@@ -34,8 +34,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from app.learning.labelled import LabelledTrajectories
-from app.learning.logistic import GRADIENT_TOLERANCE, LogisticEstimator
+from app.learning.logistic.estimate import GRADIENT_TOLERANCE, LogisticEstimator
+from app.learning.logistic.labelled import LabelledTrajectories
 
 LABELS, FEATURES, STEPS = 3000, 300, 30
 PRIOR = 1 / 9  # precision of a weight where rows have norm 1

@@ -18,10 +18,10 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import beta as beta_law
 
-from app.learning.confidence import beta, kappa
-from app.learning.features import Floats, OneHot, Spaces
-from app.learning.labelled import LabelledTrajectories
-from app.learning.logistic import LogisticEstimator
+from app.learning.features.base import Floats, OneHot, Spaces
+from app.learning.logistic.estimate import LogisticEstimator
+from app.learning.logistic.labelled import LabelledTrajectories
+from app.learning.paper.confidence import beta, kappa
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
 

@@ -23,7 +23,7 @@ from rich.console import Console
 
 from app.agents import AgentSpec, make_agent
 from app.agents.spec import parse
-from app.learning.planning.network_policy import NetworkPolicy
+from app.planning.policies.network import NetworkPolicy
 from app.simulation.goal_grid import GoalGrid
 from benchmarks.paper_drawing import draw, table
 

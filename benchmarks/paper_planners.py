@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from app.errors import BudgetExceeded
-from app.learning.planning.exact import Space, plan_exact
-from app.learning.planning.fast import plan_fast
-from app.learning.planning.paper import plan_paper
-from app.learning.planning.policy_value import policy_value
-from app.learning.planning.problem import Plan, PlanBudget, PlanningProblem, TransitionModel
-from app.learning.planning.reward import plan_reward
 from app.learning.randomness import generator
+from app.planning.fast.planner import plan_fast
+from app.planning.problem import Plan, PlanBudget, PlanningProblem, TransitionModel
+from app.planning.reference.exact import Space, plan_exact
+from app.planning.reference.paper import plan_paper
+from app.planning.reference.policy_value import policy_value
+from app.planning.reward.planner import plan_reward
 
 Record = dict[str, Any]
 Planner = Callable[[PlanningProblem, float], Plan]

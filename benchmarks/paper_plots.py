@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from app.learning.features import Floats
-from app.learning.regret_bounds import exploration_episodes, exploration_regret, optimism_regret
+from app.learning.features.base import Floats
+from app.learning.paper.regret_bounds import (
+    exploration_episodes,
+    exploration_regret,
+    optimism_regret,
+)
 from app.simulation.extras import load_extra
 from benchmarks.paper_coverage import DELTAS, EPISODES, interval
 from benchmarks.paper_regret import CONTENDERS, WORLDS, Known

@@ -15,12 +15,12 @@ import numpy as np
 
 from app.agents import Agent, AgentSpec, make_agent
 from app.agents.spec import parse
-from app.learning.features import Floats, Spaces
-from app.learning.planning.exact import plan_exact
-from app.learning.planning.policy_value import policy_value
-from app.learning.planning.problem import Plan, PlanningProblem, TransitionModel
+from app.learning.features.base import Floats, Spaces
+from app.learning.paper.regret_bounds import RegretSetting
 from app.learning.randomness import generator, uniform
-from app.learning.regret_bounds import RegretSetting
+from app.planning.problem import Plan, PlanningProblem, TransitionModel
+from app.planning.reference.exact import plan_exact
+from app.planning.reference.policy_value import policy_value
 from benchmarks.explore_worlds import World, signed_world
 
 Record = dict[str, Any]

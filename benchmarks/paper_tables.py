@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from app.learning.regret_bounds import optimism_regret
+from app.learning.paper.regret_bounds import optimism_regret
 from benchmarks.paper_coverage import DELTAS, interval
 from benchmarks.paper_plots import regrets, says_something, worst
 from benchmarks.paper_regret import CONTENDERS, WORLDS

@@ -28,9 +28,9 @@ from scipy import sparse
 from scipy.special import expit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from app.learning.planning import fast
-from app.learning.planning.grid import make_grid, pack
-from app.learning.planning.problem import PlanBudget, PlanningProblem, TransitionModel
+from app.planning.fast import planner
+from app.planning.fast.grid import make_grid, pack
+from app.planning.problem import PlanBudget, PlanningProblem, TransitionModel
 
 Floats = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ def make_problem(case: Case, seed: int = 0) -> PlanningProblem:
 
 def sizes_by_step(problem: PlanningProblem, delta: float) -> list[int]:
     """How many points a state has at each step, on average."""
-    grid = make_grid(pack(problem), delta, fast.SATURATION, PlanBudget())
+    grid = make_grid(pack(problem), delta, planner.SATURATION, PlanBudget())
     counts: Floats = (grid.high - grid.low + 1)[:, : problem.states].mean(axis=1)
     return [max(1, round(count)) for count in counts]
 
@@ -108,7 +108,7 @@ def numpy_sweep(problem: PlanningProblem, delta: float) -> Callable[[], Floats]:
 
     def run() -> Floats:
         model = pack(problem)
-        grid = make_grid(model, delta, fast.SATURATION, PlanBudget())
+        grid = make_grid(model, delta, planner.SATURATION, PlanBudget())
         table: Floats
         points = np.arange(grid.low[H - 1, -1], grid.high[H - 1, -1] + 1) * delta
         logits = points[None, None, :] + problem.weights[H - 1][:, :, None]
@@ -141,16 +141,16 @@ def timed(work: Callable[[], object]) -> float:
 def measure(case: Case, repeats: int) -> dict[str, float | str]:
     """Interleaved medians of one case, and their ratios."""
     problem = make_problem(case)
-    delta = fast.first_width(EPSILON, case.horizon)
+    delta = planner.first_width(EPSILON, case.horizon)
     dense = case.followers == 0
     work: dict[str, Callable[[], object]] = {
         "products": bare_products(problem, sizes_by_step(problem, delta), dense),
-        "sweep": lambda: fast.plan_fast(problem, EPSILON, certify=False),
-        "plan": lambda: fast.plan_fast(problem, EPSILON),
+        "sweep": lambda: planner.plan_fast(problem, EPSILON, certify=False),
+        "plan": lambda: planner.plan_fast(problem, EPSILON),
     }
     if not dense:
         work["numpy"] = numpy_sweep(problem, delta)
-    plan = fast.plan_fast(problem, EPSILON)  # compiled, and in the caches, from here on
+    plan = planner.plan_fast(problem, EPSILON)  # compiled, and in the caches, from here on
     rounds: dict[str, list[float]] = {name: [] for name in work}
     for turn in range(repeats):
         for name, run in work.items():

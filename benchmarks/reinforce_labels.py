@@ -17,12 +17,12 @@ from collections import deque
 import numpy as np
 from rich.console import Console
 
-from app.agents.reinforce import Reinforce
+from app.agents.kinds.reinforce.agent import Reinforce
 from app.agents.spec import AgentSpec, parse
-from app.learning.network import Floats
-from app.learning.planning.network_policy import NetworkPolicy
-from app.learning.policy_gradient import Lesson
+from app.learning.network.network import Floats
+from app.learning.network.policy_gradient import Lesson
 from app.learning.randomness import generator
+from app.planning.policies.network import NetworkPolicy
 from app.simulation.goal_grid import GoalGrid
 from benchmarks.paper_figure import BATCH, FIRST_SEED
 

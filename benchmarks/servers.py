@@ -14,7 +14,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from app.api.schemas import Step, StepAnswer
+from app.wire import Step, StepAnswer
 
 START_SECONDS = 180.0
 

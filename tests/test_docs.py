@@ -12,12 +12,12 @@ import pytest
 from app.agents import AgentSpec, make_agent
 from app.agents.spec import parse
 from app.learning import randomness
-from app.learning.planning.exact import plan_exact
-from app.learning.planning.paper import plan_paper
-from app.learning.planning.policies import POLICY_KINDS
-from app.learning.planning.problem import PlanningProblem, TransitionModel
-from app.learning.planning.tracked_policy import TrackedPolicy
 from app.learning.trajectory import Trajectory
+from app.planning.policies.registry import POLICY_KINDS
+from app.planning.policies.tracked import TrackedPolicy
+from app.planning.problem import PlanningProblem, TransitionModel
+from app.planning.reference.exact import plan_exact
+from app.planning.reference.paper import plan_paper
 from app.settings import settings_table
 
 ROOT = Path(__file__).parent.parent

@@ -24,7 +24,7 @@ from app.errors import (
     Unauthenticated,
     UnsafeStart,
 )
-from app.hosting.processes import JobFailed
+from app.service.training.process_pool import JobFailed
 from app.simulation.extras import MissingExtra, load_extra
 
 EXAMPLES = [

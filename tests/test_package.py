@@ -23,15 +23,15 @@ import httpx
 import pytest
 from packaging.requirements import Requirement
 
-from tests.dockerfile import Place, read_stages
-from tests.service.running import create_agent, wait_until
-from tests.system import need
+from tests.support.dockerfile import Place, read_stages
+from tests.support.running import create_agent, wait_until
+from tests.support.system import need
 
 ROOT = Path(__file__).parent.parent
 NOBODY = 65534
 BUILD, IMAGE = read_stages(ROOT / "Dockerfile")
-WARM_UP = "from app.learning.planning.warm_up import warm_up; warm_up()"
-COMPILE = "from app.learning.planning.rows import shift; shift(1.0, 0.5)"
+WARM_UP = "from app.planning.warm_up import warm_up; warm_up()"
+COMPILE = "from app.planning.rows import shift; shift(1.0, 0.5)"
 COUNT = "print(*(sum(n.values()) for n in (shift.stats.cache_hits, shift.stats.cache_misses)))"
 
 

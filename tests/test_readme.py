@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.running import RunningServer
-from tests.system import need
+from tests.support.running import RunningServer
+from tests.support.system import need
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -74,8 +74,8 @@ def test_the_tour_names_every_problem():
     sources = "".join(path.read_text() for path in (ROOT / "app").rglob("*.py"))
     raised = set(re.findall(r'Conflict\(\s*"(\w+)"', sources))
     given = set(re.findall(r'\bproblem\(\s*\d+, "(\w+)"', sources))
-    mapped = set(re.findall(r'\(\d+, "(\w+)", "', (ROOT / "app/api/problems.py").read_text()))
-    titled = set(re.findall(r'\d+: \("(\w+)", "', (ROOT / "app/api/problems.py").read_text()))
+    mapped = set(re.findall(r'\(\d+, "(\w+)", "', (ROOT / "app/api/http/problems.py").read_text()))
+    titled = set(re.findall(r'\d+: \("(\w+)", "', (ROOT / "app/api/http/problems.py").read_text()))
     table = TOUR[TOUR.index("## Problems") :]
     named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| \d+ \| (.*?) \|", table, re.M))))
     # Every conflict says which one it is.

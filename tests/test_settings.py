@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from app.errors import InvalidValue
-from app.learning.planning.problem import PlanBudget
+from app.planning.problem import PlanBudget
 from app.settings import Settings, load_settings
 
 

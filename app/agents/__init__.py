@@ -10,15 +10,15 @@ from types import MappingProxyType
 from typing import Any
 
 from app.agents.base import Agent
-from app.agents.reinforce import Reinforce
+from app.agents.kinds.reinforce.agent import Reinforce
+from app.agents.kinds.thompson.agent import Thompson
+from app.agents.kinds.ucbvi.agent import Ucbvi
+from app.agents.kinds.ucbvi_exact.agent import UcbviExact
+from app.agents.kinds.ucbvi_explore.agent import UcbviExplore
+from app.agents.kinds.uniform.agent import Uniform
 from app.agents.spec import AgentSpec
-from app.agents.thompson import Thompson
-from app.agents.ucbvi import Ucbvi
-from app.agents.ucbvi_exact import UcbviExact
-from app.agents.ucbvi_explore import UcbviExplore
-from app.agents.uniform import Uniform
 from app.errors import InvalidValue
-from app.learning.planning.problem import PlanBudget
+from app.planning.problem import PlanBudget
 
 AGENT_KINDS: Mapping[str, type[Agent[Any]]] = MappingProxyType(
     {

@@ -16,13 +16,13 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 
 from app.agents.experience import Arrays, Experience
-from app.agents.insight import Insight
 from app.agents.spec import AgentSpec, AutoFeatures, Features, Strict, parse
+from app.agents.tabular_insight import Insight
 from app.errors import SnapshotError
-from app.learning.events import AnyFeatures
-from app.learning.features import Floats
-from app.learning.planning.problem import Plan, PlanBudget, Policy
+from app.learning.features.base import Floats
+from app.learning.features.events import AnyFeatures
 from app.learning.trajectory import Trajectory
+from app.planning.problem import Plan, PlanBudget, Policy
 
 SNAPSHOT_FORMAT = 1
 

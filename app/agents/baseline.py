@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from app.agents.insight import Insight
+from app.agents.tabular_insight import Insight
 from app.learning.trajectory import Floats, Integers
 
 PLAYED = 2000  # the deviation of a probability estimated with so many is at most 0.011

@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from app.agents.experience import Arrays, Experience
-from app.learning.event_automaton import EventTables
-from app.learning.events import AnyFeatures, Events, part_sizes, parts_of
-from app.learning.features import FeatureMap, Floats, OneHot
-from app.learning.labelled import LabelledTrajectories
-from app.learning.logistic import LogisticEstimator, LogisticFit
-from app.learning.planning.tracker import Tracker
-from app.learning.posterior import Posterior
-from app.learning.scaling import Units, unit_sizes
+from app.learning.features.automaton import EventTables
+from app.learning.features.base import FeatureMap, Floats, OneHot
+from app.learning.features.events import AnyFeatures, Events, part_sizes, parts_of
+from app.learning.logistic.estimate import LogisticEstimator, LogisticFit
+from app.learning.logistic.labelled import LabelledTrajectories
+from app.learning.logistic.posterior import Posterior
+from app.learning.logistic.scaling import Units, unit_sizes
+from app.planning.tracker import Tracker
 
 
 @dataclass(frozen=True)

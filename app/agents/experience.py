@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue, SnapshotError
-from app.learning.features import Spaces
+from app.learning.features.base import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
-from app.learning.transitions import TransitionCounts
+from app.learning.world.transitions import TransitionCounts
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -12,22 +12,22 @@ from pydantic import Field
 from app.agents.base import Agent, Options
 from app.agents.belief import Belief, Learned
 from app.agents.experience import Arrays
-from app.agents.insight import Insight
 from app.agents.spec import AgentSpec
+from app.agents.tabular_insight import Insight
 from app.errors import BudgetExceeded
-from app.learning.events import Events, parts_of
-from app.learning.features import Floats, OneHot, stack_rows
-from app.learning.information import label_information
-from app.learning.planning.fast import SATURATION, first_width, plan_fast
-from app.learning.planning.problem import (
+from app.learning.features.base import Floats, OneHot, stack_rows
+from app.learning.features.events import Events, parts_of
+from app.learning.logistic.information import label_information
+from app.learning.randomness import uniform
+from app.learning.world.rollout import expected_visits
+from app.planning.fast.planner import SATURATION, first_width, plan_fast
+from app.planning.problem import (
     Plan,
     PlanBudget,
     PlanningProblem,
     Policy,
     TransitionModel,
 )
-from app.learning.randomness import uniform
-from app.learning.rollout import expected_visits
 
 _ROLLOUTS = 2  # address of the luck in pending episodes
 _ROOM_EPSILON = 0.05  # a rough value is enough to see how much there is to gain

@@ -11,9 +11,9 @@ from app.agents.belief import Belief, Learned, Prior
 from app.agents.model_based import ModelBased, TunedOptions
 from app.agents.spec import AutoFeatures, Features, OneHotFeatures
 from app.errors import InvalidValue
-from app.learning.confidence import beta, kappa, xi
-from app.learning.features import Floats
-from app.learning.posterior import Posterior
+from app.learning.features.base import Floats
+from app.learning.logistic.posterior import Posterior
+from app.learning.paper.confidence import beta, kappa, xi
 
 _DIRECT = OneHotFeatures(over=("step", "state", "action"))  # the paper's direct parametrisation
 

@@ -20,8 +20,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from app.errors import InvalidValue
-from app.learning.events import SIZES, Event, Events
-from app.learning.features import FeatureMap, Floats, OneHot, Spaces, Table
+from app.learning.features.base import FeatureMap, Floats, OneHot, Spaces, Table
+from app.learning.features.events import SIZES, Event, Events
 
 Part = Literal["step", "state", "action"]
 NamedState = StrictInt | StrictStr  # a state's number, or its name where a client has names

@@ -8,9 +8,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from app.learning.planning.grid_policy import GridPolicy
-from app.learning.planning.rows import shift
-from app.learning.planning.tracked_policy import TrackedPolicy
+from app.planning.policies.grid import GridPolicy
+from app.planning.policies.tracked import TrackedPolicy
+from app.planning.rows import shift
 from app.simulation.tables import Tables, pick, random_unit, tables
 from app.simulation.tasks.base import Task
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from app.agents import Agent, make_agent
 from app.agents.spec import AgentSpec, parse
-from app.learning.planning.problem import Plan, PlanBudget, Policy
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
+from app.planning.problem import Plan, PlanBudget, Policy
 from app.simulation.environment import Environment, evaluate
 from app.simulation.tasks import load_task
 from app.simulation.tasks.base import Task

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from app.agents.belief import Belief, Prior
 from app.agents.experience import Experience
-from app.learning.features import Blocks, OneHot, Spaces, Table
+from app.learning.features.base import Blocks, OneHot, Spaces, Table
 from app.learning.trajectory import UNREPORTED, Trajectory
 
 S, A, H = 3, 2, 4

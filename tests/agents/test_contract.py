@@ -6,10 +6,10 @@ import pytest
 from app.agents import AGENT_KINDS, AgentSpec, make_agent, restore_agent
 from app.agents.spec import parse
 from app.errors import InvalidValue, SnapshotError
-from app.learning.features import OneHot, Spaces
-from app.learning.planning.policies import act_in
+from app.learning.features.base import OneHot, Spaces
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import UNREPORTED, Trajectory
+from app.planning.policies.registry import act_in
 
 STATES, ACTIONS, HORIZON = 4, 2, 5
 KINDS = sorted(AGENT_KINDS)

@@ -9,12 +9,12 @@ from scipy.special import expit
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.spec import parse
 from app.errors import BudgetExceeded, InvalidValue
-from app.learning.events import Event, Events
-from app.learning.planning.exact import plan_histories
-from app.learning.planning.problem import PlanBudget
-from app.learning.planning.tracked_policy import TrackedPolicy
+from app.learning.features.events import Event, Events
 from app.learning.randomness import uniform
 from app.learning.trajectory import UNREPORTED, Trajectory
+from app.planning.policies.tracked import TrackedPolicy
+from app.planning.problem import PlanBudget
+from app.planning.reference.exact import plan_histories
 from app.simulation.runner import Setting, run
 
 S, A, H = 3, 2, 4

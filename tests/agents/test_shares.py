@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.learning.competition import checkpoint
-from tests.agents.small_thompson import STATES, agent_of, history
+from app.learning.selection.competition import checkpoint
+from tests.agents.kinds.small_thompson import STATES, agent_of, history
 
 
 class TestShares:

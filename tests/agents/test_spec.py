@@ -6,7 +6,7 @@ import pytest
 from app.agents import AgentSpec, make_agent
 from app.agents.spec import OneHotFeatures, parse
 from app.errors import InvalidValue
-from app.learning.features import OneHot, Spaces, Table
+from app.learning.features.base import OneHot, Spaces, Table
 
 S, A, H = 3, 2, 5
 SPACES = Spaces(S, A, H)

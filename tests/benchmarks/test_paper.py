@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from scipy.stats import binom
 
-from app.learning.planning.exact import plan_exact
+from app.planning.reference.exact import plan_exact
 from benchmarks import paper, paper_coverage, paper_planners, paper_regret
 from benchmarks.paper_plots import says_something, worst
 from benchmarks.paper_regret import CONTENDERS, WORLDS, play

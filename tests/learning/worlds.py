@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.learning.features import Spaces, Table
+from app.learning.features.base import Spaces, Table
 from app.learning.trajectory import Trajectory
-from app.learning.transitions import TransitionCounts
+from app.learning.world.transitions import TransitionCounts
 
 
 @dataclass(frozen=True)

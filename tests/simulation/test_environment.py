@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from app.errors import InvalidValue
-from app.learning.events import Event, Events
-from app.learning.features import Spaces
-from app.learning.planning.fast import plan_fast
-from app.learning.planning.markov_policy import MarkovPolicy
-from app.learning.planning.problem import PlanningProblem, TransitionModel
+from app.learning.features.base import Spaces
+from app.learning.features.events import Event, Events
 from app.learning.randomness import uniform
+from app.planning.fast.planner import plan_fast
+from app.planning.policies.markov import MarkovPolicy
+from app.planning.problem import PlanningProblem, TransitionModel
 from app.simulation.environment import Environment, evaluate
 from app.simulation.rollouts import rollouts
 from app.simulation.tables import random_unit

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.errors import BudgetExceeded, InvalidValue
-from app.learning.planning.problem import PlanBudget
+from app.planning.problem import PlanBudget
 from app.simulation.experiment import Experiment, experiment
 from app.simulation.runner import Run, Setting, run
 from app.simulation.tasks import load_task

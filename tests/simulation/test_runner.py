@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.agents.uniform import Uniform
+from app.agents.kinds.uniform.agent import Uniform
 from app.errors import InvalidValue
 from app.learning.trajectory import Trajectory
 from app.simulation import runner

@@ -11,8 +11,8 @@ from scipy.special import expit
 
 from app.agents.spec import AgentSpec, parse
 from app.errors import InvalidValue
-from app.learning.planning.fast import plan_fast
-from app.learning.planning.problem import PlanningProblem, TransitionModel
+from app.planning.fast.planner import plan_fast
+from app.planning.problem import PlanningProblem, TransitionModel
 from app.simulation.rollouts import rollouts
 from app.simulation.tasks import Task, load_task, task_names
 from app.simulation.tasks.collect import collect

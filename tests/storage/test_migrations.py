@@ -10,8 +10,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Column, Integer, MetaData, Table, inspect
 
 from app.storage import migrations
-from app.storage.engine import make_writing_engine
-from app.storage.tables import metadata
+from app.storage.schema import metadata
+from app.storage.sqlite.engine import make_writing_engine
 
 
 @pytest.fixture

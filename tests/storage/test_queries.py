@@ -3,8 +3,9 @@
 import pytest
 from sqlalchemy import event
 
-from app.storage import labelling, migrations, reading
-from app.storage.engine import make_writing_engine
+from app.storage import migrations
+from app.storage.queries import labelling, reading
+from app.storage.sqlite.engine import make_writing_engine
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue
-from app.learning.planning.problem import PROBABILITY_TOLERANCE
+from app.planning.problem import PROBABILITY_TOLERANCE
 from app.simulation.tasks.verdict import Verdict
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""The agent kinds: one folder each, with its options and its agent."""

@@ -1,0 +1,1 @@
+"""`reinforce`: the paper's experiment, a network trained by policy gradients on observations."""

@@ -1,0 +1,219 @@
+"""The paper's experiment: a network, REINFORCE and Adam, for agents that see numbers.
+
+Every batch of labels gives one gradient step. Its working settings learn; the paper's
+literal ones, `configuration: "literal"`, do not (docs/reinforce.md). Learning is a function of the
+episodes, their labels and who played them: `Chain` replays what a late or corrected label changes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from app.agents.base import Agent, Mode, Options
+from app.agents.experience import Arrays
+from app.agents.kinds.reinforce.authorship import Authorship
+from app.agents.kinds.reinforce.chain import Chain, Verdict
+from app.agents.spec import AgentSpec
+from app.errors import BudgetExceeded, InvalidValue, SnapshotError
+from app.learning.network.adam import Adam
+from app.learning.network.input_scaling import Lens
+from app.learning.network.network import Activation, Network
+from app.learning.network.policy_gradient import Advantages, Lesson, batch_gradient
+from app.learning.randomness import generator
+from app.learning.trajectory import Trajectory
+from app.planning.policies.network import NetworkPolicy
+from app.planning.problem import Plan, PlanBudget, Policy
+
+_WEIGHTS = 3  # address of the generator
+_VERSIONS = 1000  # sets of parameters that must fit the budget: a good 30 000 episodes
+
+Width = Annotated[int, Field(ge=1, le=1024, strict=True)]
+
+LITERAL: dict[str, Any] = {  # the paper's text; what it leaves open is as usual for ReLU
+    "hidden": (4,) * 10,
+    "activation": "relu",
+    "inputs": "raw",
+    "advantages": "raw",
+    "step_size": 1.0,
+    "output_scale": 1.0,
+}
+
+
+class ReinforceOptions(Options):
+    """How `reinforce` learns; the literal configuration changes the defaults of the rest."""
+
+    kind: Literal["reinforce"] = Field(default="reinforce", description="this agent kind")
+    configuration: Literal["working", "literal"] = Field(
+        default="working", description='"literal" is the paper\'s text; it does not learn'
+    )
+    batch: int = Field(default=30, strict=True, ge=1, le=10_000, description="labels per step")
+    hidden: tuple[Width, ...] = Field(
+        default=(64, 64), max_length=12, description="widths of the hidden layers"
+    )
+    activation: Activation = Field(default="tanh", description="of the hidden layers")
+    inputs: Literal["scaled", "raw"] = Field(
+        default="scaled", description="to [-1, 1] by the bounds of the observations"
+    )
+    advantages: Advantages = Field(
+        default="normalised",
+        description='labels less their mean over the batch ("centred"), also divided by their '
+        'deviation ("normalised"), or as they are ("raw")',
+    )
+    step_size: float = Field(default=2e-3, strict=True, gt=0, le=10, description="of Adam")
+    output_scale: float = Field(
+        default=0.01, strict=True, ge=0, le=10, description="of the last layer's first weights"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _literal(cls, data: Any) -> Any:
+        literal = isinstance(data, dict) and data.get("configuration") == "literal"
+        return LITERAL | data if literal else data
+
+
+class Reinforce(Agent[ReinforceOptions]):
+    """Makes the actions of episodes with good labels more likely."""
+
+    options_type: ClassVar[type[Options]] = ReinforceOptions
+    observes: ClassVar[bool] = True
+
+    def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
+        super().__init__(spec, budget)
+        box, o = spec.observations, self.options
+        assert box is not None  # the base has refused the others
+        self.lens = Lens(np.array(box.low), np.array(box.high), o.inputs == "scaled")
+        sizes = (box.size, *o.hidden, spec.actions)
+        self.network = Network(sizes, o.activation)
+        self.check_budget()
+        first = self.network.initial(generator(spec.seed, _WEIGHTS), o.output_scale)
+        self.chain = Chain(Adam.at(first), o.batch, self._update)
+        self.authorship = Authorship()
+        self._planned_at = 0
+
+    def check_budget(self) -> None:
+        """A set of parameters is kept for every policy that played."""
+        needed = 8.0 * self.network.parameters * _VERSIONS
+        if needed > self.budget.bytes:
+            what, lower = "bytes for the network's past", "lower algorithm.hidden"
+            raise BudgetExceeded(what, needed, self.budget.bytes, lower)
+
+    def planned(self, episode: int) -> None:
+        """Remember the parameters that a plan is made with at this point of the log."""
+        self.authorship.plan(episode, self.chain.follow(self.experience.changes).theta)
+
+    def plays(self, episode: int, planned: int) -> None:
+        """An episode plays the plan that was made for another number."""
+        self.authorship.plays(episode, planned)
+
+    def finish(self, episode: int, trajectory: Trajectory) -> None:
+        """Remember the episode, and who played it."""
+        super().finish(episode, trajectory)
+        self.authorship.finish(episode)
+
+    def refit(self) -> None:
+        """Take the gradient steps that are due."""
+        self.chain.follow(self.experience.changes)
+
+    def patience(self) -> int:
+        """The labels that were missing in the batch when the last plan was made."""
+        return self.chain.batch - self._planned_at % self.chain.batch
+
+    def plan(
+        self,
+        episode: int,
+        mode: Mode = "learn",
+        pending: Sequence[Policy] = (),  # noqa: ARG002 - every kind takes them
+        certify: bool = True,  # noqa: ARG002
+    ) -> Plan:
+        """The network after all full batches.
+
+        Its actions are drawn in ``exploit`` too: a policy trained by drawing has learned to
+        succeed by drawing, and its most probable actions may lead nowhere. Nothing is certified,
+        there is no model; ``value`` is the share of good labels in the last batch.
+        """
+        began = time.perf_counter()
+        self.planned(episode)
+        theta = self.chain.newest.theta
+        if mode == "learn":
+            self._planned_at = len(self.chain.order)
+        policy = NetworkPolicy(self.network, theta, self.lens)
+        seconds = time.perf_counter() - began
+        return Plan("network", policy, self._success(), 1.0, 0.0, 0, theta.nbytes, seconds)
+
+    def _success(self) -> float:
+        """The share of good labels in the last full batch; one half before there is one."""
+        last = self.chain.members(self.chain.length - 1) if self.chain.length else []
+        return sum(label for _, label in last) / len(last) if last else 0.5
+
+    def _update(self, state: Adam, verdicts: Sequence[Verdict]) -> Adam:
+        """One gradient step; an episode that was played elsewhere counts as played by this."""
+        lessons = [self.lesson(verdict, state) for verdict in verdicts]
+        gradient = batch_gradient(self.network, lessons, self.options.advantages, self.lens)
+        return state.climb(gradient, self.options.step_size)
+
+    def lesson(self, verdict: Verdict, state: Adam) -> Lesson:
+        """What a verdict has to teach, and the parameters that played, or else those given."""
+        episode, label = verdict
+        trajectory, player = self.experience.episodes[episode], self.authorship.of(episode)
+        assert trajectory.observations is not None  # the experience has refused the others
+        return Lesson(
+            trajectory.observations,
+            trajectory.actions,
+            label,
+            state.theta if player is None else player,
+        )
+
+    def progress(self) -> dict[str, Any]:
+        """How many gradient steps were taken, and how full the next batch is."""
+        return {
+            "gradient_steps": self.chain.length,
+            "batch": self.chain.batch,
+            "waiting": len(self.experience.labels) % self.chain.batch,
+            "parameters": self.network.parameters,
+        }
+
+    def warnings(self) -> list[str]:
+        """What this kind can learn little from."""
+        said = []
+        if self.options.configuration == "literal":
+            said.append("The paper's literal configuration is not expected to learn.")
+        labelled = {episode for episode, _ in self.experience.labels}
+        foreign = labelled - self.authorship.played.keys()
+        if foreign:
+            said.append(
+                f"{len(foreign)} labelled episodes were not played on this agent's plans; "
+                "they are learned from as if they had been."
+            )
+        return said
+
+    def _own_arrays(self) -> Arrays:
+        """The states of the chain that are kept, and who played what."""
+        kept = list(self.chain.states.values())
+        who = {f"authorship.{key}": value for key, value in self.authorship.arrays().items()}
+        return who | {
+            "steps": np.array([state.steps for state in kept], dtype=np.int64),
+            "theta": np.array([state.theta for state in kept]),
+            "mean": np.array([state.mean for state in kept]),
+            "square": np.array([state.square for state in kept]),
+            "order": np.array(self.chain.order, dtype=np.int64).reshape(-1, 2),
+            "seen": np.array([self.chain.seen, self._planned_at]),
+        }
+
+    def _load_own(self, arrays: Arrays) -> None:
+        try:
+            if arrays["theta"].shape[1] != self.network.parameters:
+                raise InvalidValue("theta", f"{self.network.parameters} parameters")
+            kept = zip(*(arrays[key] for key in ("theta", "mean", "square", "steps")), strict=True)
+            self.chain.states = {int(n): Adam(theta, m, s, int(n)) for theta, m, s, n in kept}
+            self.chain.order = [(episode, label) for episode, label in arrays["order"].tolist()]
+            self.chain.seen, self._planned_at = (int(n) for n in arrays["seen"])
+            prefix = "authorship."
+            who = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+            self.authorship.load(who)
+        except (KeyError, ValueError, IndexError, InvalidValue) as error:
+            raise SnapshotError(f"reinforce: {error!r}") from error

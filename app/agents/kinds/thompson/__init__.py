@@ -1,0 +1,1 @@
+"""`thompson`, the default kind: posterior sampling."""

@@ -1,0 +1,1 @@
+"""`ucbvi`: optimism with a sum-decomposable bonus, planned by the fast planner."""

@@ -1,0 +1,213 @@
+"""The paper's Algorithms 2 and 3: find policies that reach every direction, then be optimistic.
+
+Exploration (`exploration` beside this file) needs no labels. After it every episode is labelled:
+with probability t^(-1/3) one of the found policies is played, otherwise the optimistic plan. An
+episode explores if it was over before exploration was: the order of the episodes in the experience
+says which those are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from app.agents.base import Mode, Options
+from app.agents.belief import Learned
+from app.agents.experience import Arrays
+from app.agents.kinds.ucbvi.agent import GridOptimist
+from app.agents.kinds.ucbvi_explore.exploration import Exploration, Knowledge
+from app.agents.kinds.ucbvi_explore.size import ExploringOptions, exploration_size, sentence
+from app.agents.spec import AgentSpec
+from app.errors import BudgetExceeded, InvalidValue
+from app.learning.features.base import OneHot
+from app.learning.features.events import Events
+from app.learning.logistic.labelled import LabelledTrajectories
+from app.learning.logistic.posterior import Posterior
+from app.learning.paper.confidence import kappa
+from app.learning.paper.explorability import is_orthogonal
+from app.learning.randomness import generator
+from app.learning.trajectory import Trajectory
+from app.planning.policies.uniform import plan_uniform
+from app.planning.problem import Plan, PlanBudget, PlanningProblem, Policy
+from app.planning.reward.planner import plan_reward
+
+REWARD_WORK = 1e7  # successors read by a reward-space plan, past which finer is not worth it
+COARSE = 0.99  # an accuracy that the first grid has
+EXAMPLES, ENTRIES = 5, 5  # directions to report, and the features to name of each
+_COIN = 4  # address of the generator
+
+
+class UcbviExploreOptions(ExploringOptions):
+    """How `ucbvi_explore` explores and is optimistic."""
+
+    kind: Literal["ucbvi_explore"] = Field(default="ucbvi_explore", description="this agent kind")
+    optimism: Literal["logit", "reward"] | None = Field(
+        default="reward", description='"logit" only with tuned constants'
+    )
+
+
+class UcbviExplore(GridOptimist[UcbviExploreOptions]):
+    """Explores the feature space without labels first, and a little for ever after."""
+
+    options_type: ClassVar[type[Options]] = UcbviExploreOptions
+
+    def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
+        super().__init__(spec, budget)
+        features = self.beliefs[0].features
+        if isinstance(features, Events):
+            raise InvalidValue("features.kind", "one_hot or table: events are no sum over steps")
+        self.features = features
+        self._episodes, self.size = exploration_size(self.options, features)
+        self.exploration = Exploration(features, self.size, spec.seed, self._knowledge())
+
+    @property
+    def episodes(self) -> int:
+        """N, as given, or what the constants ask for."""
+        return self._episodes
+
+    def _knowledge(self) -> Knowledge:
+        return Knowledge.of(self.experience.transitions, self.start())
+
+    def finish(self, episode: int, trajectory: Trajectory) -> None:
+        """Learn the transitions, and how far exploration has come with them."""
+        super().finish(episode, trajectory)
+        self.exploration.observe(trajectory, self._knowledge)
+
+    def patience(self) -> int:
+        """None: EULER learns from episodes without labels, and later each has its own coin."""
+        return 0
+
+    def plan(
+        self,
+        episode: int,
+        mode: Mode = "learn",
+        pending: Sequence[Policy] = (),
+        certify: bool = True,
+    ) -> Plan:
+        """Explore without a label; later the mixture or the optimistic plan, with one."""
+        if mode == "exploit":
+            return super().plan(episode, mode, pending, certify)
+        if not self.exploration.is_done:
+            return self.exploration.plan(self._knowledge())
+        rng = generator(self.spec.seed, _COIN, episode)
+        if rng.random() < (episode + 1.0) ** (-1.0 / 3.0):
+            unknown, policy = plan_uniform(self.spec.actions), self.exploration.mixture(rng)
+            return replace(unknown, planner="mixture", policy=policy or unknown.policy)
+        return super().plan(episode, mode, pending, certify)
+
+    @property
+    def _is_first(self) -> bool:
+        return len(self.experience.episodes) == self.exploration.episodes
+
+    def _plan_reward(self, problem: PlanningProblem) -> Plan:
+        """As fine a grid as there is patience for, or else the first one that the budget allows."""
+        lengths = np.diff(problem.transitions.indptr)
+        successors = np.where(lengths > 0, lengths, problem.states).mean() * problem.actions
+        cells = min(self.budget.cells, REWARD_WORK / float(successors))
+        bounded = replace(self.budget, cells=cells)
+        try:
+            return plan_reward(problem, self.options.epsilon, bounded)
+        except BudgetExceeded:
+            return plan_reward(problem, COARSE, self.budget)
+
+    def _episode_number(self) -> int:
+        return self.exploration.episodes + len(self._labelled_since()) + 1
+
+    def _labelled_since(self) -> list[int]:
+        """The episodes that ended after exploration, in their order, once for each label."""
+        since = list(self.experience.episodes)[self.exploration.episodes :]
+        given = Counter(episode for episode, _ in self.experience.labels)
+        return [number for number in since for _ in range(given[number])]
+
+    def design(self, learned: Learned) -> Posterior:
+        """Sigma_t, over the episodes after exploration even where others were labelled too."""
+        features, since = self.features, self._labelled_since()
+        data = learned.belief.data
+        if len(since) < len(self.experience.labels):
+            data = LabelledTrajectories(features.dimension)
+            for number in since:
+                data.add(features.row(self.experience.episodes[number]), 0)
+        counts, _ = data.counts()
+        ridge = float(kappa(self.options.norm_bound)) * (features.largest_norm() or 1.0) ** 2
+        return Posterior(np.full(data.dimension, ridge), data.design(), counts)
+
+    def check_budget(self) -> None:
+        """Refuse also what exploration could never keep in memory."""
+        super().check_budget()
+        H, S, _ = self.spec.spaces.shape
+        per_loop = 8.0 * self.features.dimension + 4.0 * H * S
+        needed = self.size.most_loops * per_loop
+        if needed > self.budget.bytes:
+            raise BudgetExceeded(
+                "exploration: bytes", needed, self.budget.bytes,
+                "lower algorithm.max_loops, the horizon or the number of states",
+            )  # fmt: skip
+
+    def progress(self) -> dict[str, Any]:
+        """Where exploration is, how long it may still take, and what it could not reach."""
+        found, size = self.exploration, self.size
+        whole = replace(found.coverage, active=None)
+        return {
+            "phase": "optimism" if found.is_done else found.phase,
+            "loop": found.loops + (not found.is_done),
+            "most_loops": size.most_loops,
+            "smallest_eigenvalue": whole.smallest,
+            "goal": whole.goal,
+            "omega": size.omega,
+            "n_euler": size.n_euler,
+            "n_eval": size.n_eval,
+            "episodes": self.episodes,
+            "exploration_episodes": found.episodes,
+            "most_exploration_episodes": size.most_episodes,
+            "message": sentence(size),
+            "not_reached": self._not_reached() if found.is_done else None,
+        }
+
+    def _not_reached(self) -> dict[str, Any]:
+        """The number of directions that exploration did not fill, and some of them."""
+        count, directions = self.exploration.coverage.unreached(EXAMPLES)
+        examples = []
+        for direction in directions:
+            largest = np.argsort(-np.abs(direction), kind="stable")[:ENTRIES]
+            entries = [(int(j), float(direction[j])) for j in largest if direction[j] != 0.0]
+            examples.append([{"feature": j, "weight": weight} for j, weight in entries])
+        return {"directions": count, "of": self.features.dimension, "examples": examples}
+
+    def warnings(self) -> list[str]:
+        """What the paper's theory misses here, and how long its constants make exploration."""
+        features, found = self.features, []
+        if self._paper:
+            found.append(sentence(self.size))
+        if not is_orthogonal(features):
+            found.append(
+                "The features of different steps are not orthogonal, which the theory of "
+                "exploration asks for: bonuses per step may exceed those of whole episodes by "
+                "more than it allows."
+            )
+        if isinstance(features, OneHot) and features.step and len(features.steps) > 1:
+            found.append(
+                "With one-hot features of several steps some directions cannot be reached on any "
+                "task, such as the difference of all features of two steps; they are given up."
+            )
+        if self.exploration.is_done and (missing := self._not_reached())["directions"]:
+            found.append(
+                f"Exploration did not reach {missing['directions']} of {missing['of']} directions "
+                "of the feature space; progress names some."
+            )
+        return found
+
+    def _own_arrays(self) -> Arrays:
+        explored = {f"explore.{key}": value for key, value in self.exploration.arrays().items()}
+        return super()._own_arrays() | explored
+
+    def _load_own(self, arrays: Arrays) -> None:
+        super()._load_own(arrays)
+        prefix = "explore."
+        self.exploration.load(
+            {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
+        )

@@ -1,0 +1,260 @@
+"""The paper's Algorithm 2: a mixture of policies that together reach every direction of phi.
+
+A loop n takes the direction v_n that is covered least, lets EULER learn to reach it (reward
+v_n . phi_h, known: no label is needed) for N_EUL episodes, plays what EULER then plans for N_EVAL
+episodes, and adds the average features a_n of those. It ends when the smallest eigenvalue of
+omega^2 / 16 I + sum a_n a_n^T is omega^2 / 8.
+
+What the paper leaves open is settled so:
+- U_n is the last policy of EULER, not the mixture of all it played: it is better than they were on
+  average, is one table, and episodes that are evaluated can be told from others by their actions.
+  The proof needs (v_n . a_n)^2 >= 3 omega^2 / 16 of it, which the evaluation itself measures.
+- An eigenvector has two signs, and one of them may be out of reach (counts are never negative):
+  the more promising one is taken. Of several directions that are covered equally little, one is
+  sought that an optimistic plan reaches well.
+- Where optimism itself promises less than sqrt(3)/4 omega, nothing is played: those directions are
+  given up. Whatever happens, the number of loops is bounded.
+
+Everything is a function of the finished and abandoned episodes in their order.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import SnapshotError
+from app.learning.features.base import FeatureMap
+from app.learning.logistic.design import Floats
+from app.learning.paper.coverage import Coverage
+from app.learning.paper.euler import EulerPlan, KnownReward, plan_euler
+from app.learning.paper.explorability import REACHED
+from app.learning.randomness import generator
+from app.learning.trajectory import Trajectory
+from app.learning.world.occupancy import mean_features, occupancy
+from app.learning.world.transitions import TransitionCounts
+from app.planning.policies.markov import MarkovPolicy
+from app.planning.problem import Plan, TransitionModel
+
+Phase = Literal["euler", "evaluation", "done"]
+PHASES: tuple[Phase, ...] = ("euler", "evaluation", "done")
+
+RESTARTS, ROUNDS = 2, 4  # of the search for a direction that can be reached
+BETTER = 1e-9  # by which a round of it must gain
+_DIRECTIONS = 3  # address of the generator
+
+
+@dataclass(frozen=True)
+class ExplorationSize:
+    """How much to explore, and how optimistic EULER is."""
+
+    omega: float
+    n_euler: int
+    n_eval: int
+    most_loops: int
+    confidence: float  # c of the bonus
+    span: float | None = None  # R of the bonus; the reward's own range where not given
+
+    @property
+    def per_loop(self) -> int:
+        """The episodes of one loop."""
+        return self.n_euler + self.n_eval
+
+    @property
+    def most_episodes(self) -> int:
+        """The most episodes that exploration takes."""
+        return self.most_loops * self.per_loop
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The transitions as known at one moment."""
+
+    model: TransitionModel
+    counts: Floats  # (S*A,): the known successors
+    start: Floats  # (S,)
+
+    @classmethod
+    def of(cls, transitions: TransitionCounts, start: Floats) -> Knowledge:
+        """What was counted."""
+        return cls(transitions.estimate(), transitions.successors(), start)
+
+
+class Exploration:
+    """Where Algorithm 2 is, one finished episode after the other."""
+
+    def __init__(
+        self, features: FeatureMap, size: ExplorationSize, seed: int, first: Knowledge
+    ) -> None:
+        self.features, self.size, self.seed = features, size, seed
+        self.scale = features.largest_norm() or 1.0  # the paper's: ||phi(tau)|| <= 1
+        d = features.dimension
+        self.coverage = Coverage(size.omega, np.zeros((0, d)))
+        self.policies: list[MarkovPolicy] = []  # U_1, U_2, ...
+        self.reached: list[float] = []  # v_n . a_n of every loop
+        self.phase: Phase = "euler"
+        self.count = 0  # episodes of this phase
+        self.episodes = 0  # finished episodes since the beginning
+        self.total = np.zeros(d)  # of phi(tau), over the evaluation's episodes
+        self.direction = np.zeros(d)
+        self._turn(first)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the mixture is found, or the search for more of it was ended."""
+        return self.phase == "done"
+
+    @property
+    def loops(self) -> int:
+        """The number of whole loops."""
+        return len(self.coverage.averages)
+
+    def plan(self, now: Knowledge) -> Plan:
+        """The next episode: EULER's for the direction of this loop, or one more to evaluate U_n.
+
+        Its value is what v_n . phi(tau) is expected to be, by optimism or in the estimate.
+        """
+        began = time.perf_counter()
+        euler = self._euler(self.direction, now)
+        upper = float(now.start @ euler.upper[0])
+        policy, value = _policy(euler), upper
+        if self.phase == "evaluation":
+            policy = self.policies[-1]
+            where = occupancy(now.model, now.start, policy.actions)
+            mean = self.direction @ mean_features(self.features, where) / self.scale
+            value = min(float(mean), upper)
+        table, seconds = policy.actions, time.perf_counter() - began
+        return Plan(
+            self.phase, policy, value, upper, value, table.size, table.nbytes, seconds, False
+        )
+
+    def mixture(self, rng: np.random.Generator) -> MarkovPolicy | None:
+        """One of U_1, U_2, ..., all equally likely; none where nothing could be reached."""
+        if not self.policies:
+            return None
+        return self.policies[int(rng.integers(len(self.policies)))]
+
+    def observe(self, trajectory: Trajectory, now: Callable[[], Knowledge]) -> None:
+        """Take in one finished episode; ``now`` gives what is known with it, where that matters.
+
+        Every episode counts for EULER, whoever played it. For the evaluation only one with the
+        actions of U_n does: what was started before and is still on its way must not count.
+        """
+        if self.is_done:
+            return
+        self.episodes += 1
+        if self.phase == "euler":
+            self.count += 1
+            if self.count == self.size.n_euler:
+                self.policies.append(_policy(self._euler(self.direction, now())))
+                self.phase, self.count = "evaluation", 0
+        elif len(trajectory) and self.policies[-1].agrees(trajectory):
+            indices, values = self.features.row(trajectory)
+            self.total[indices] += values / self.scale
+            self.count += 1
+            if self.count == self.size.n_eval:
+                self._close(now())
+
+    def _close(self, now: Knowledge) -> None:
+        average = self.total / self.count
+        self.coverage = self.coverage.add(average)
+        self.reached.append(float(self.direction @ average))
+        self.count, self.total = 0, np.zeros(len(average))
+        self._turn(now)
+
+    def _turn(self, now: Knowledge) -> None:
+        """Begin the next loop, or end."""
+        rng = generator(self.seed, _DIRECTIONS, self.loops)
+        while not self.coverage.is_covered and self.loops < self.size.most_loops:
+            direction, promise = self._most_reachable(now, rng)
+            if promise >= REACHED * self.size.omega:
+                self.phase, self.direction = "euler", direction
+                return
+            self.coverage = self.coverage.give_up()
+        self.phase = "done"
+
+    def _most_reachable(self, now: Knowledge, rng: np.random.Generator) -> tuple[Floats, float]:
+        """Of the directions covered least, one that the optimistic plan reaches well.
+
+        From a random one, by turns: the plan for a direction, then the direction that the plan's
+        average features point to. Each round gains; the best of a few starts is taken.
+        """
+        best, promise = np.zeros(self.features.dimension), -math.inf
+        for _ in range(RESTARTS if self.coverage.tied > 1 else 1):
+            direction, found = _unit(self._random(rng)), -math.inf
+            for _ in range(ROUNDS):
+                direction, plan, value = self._better_sign(direction, now)
+                if value > promise:
+                    best, promise = direction, value
+                if value <= found + BETTER or self.coverage.tied == 1:
+                    break
+                found = value
+                where = occupancy(now.model, now.start, plan.actions)
+                novel = self.coverage.novel(mean_features(self.features, where))
+                if not novel.any():
+                    break
+                direction = _unit(novel)
+        return best, promise
+
+    def _random(self, rng: np.random.Generator) -> Floats:
+        return self.coverage.novel(rng.standard_normal(self.features.dimension))
+
+    def _better_sign(self, direction: Floats, now: Knowledge) -> tuple[Floats, EulerPlan, float]:
+        """The direction or its opposite, whichever optimism promises more of."""
+        plans = [(sign * direction, self._euler(sign * direction, now)) for sign in (1.0, -1.0)]
+        values = [float(now.start @ plan.upper[0]) for _, plan in plans]
+        better = int(values[1] > values[0])
+        return *plans[better], values[better]
+
+    def _euler(self, direction: Floats, now: Knowledge) -> EulerPlan:
+        cells = self.features.spread(direction) / self.scale
+        reward = KnownReward(cells, self.features.remainders(direction) / self.scale)
+        span = reward.span() if self.size.span is None else self.size.span
+        return plan_euler(reward, now.model, now.counts, self.size.confidence, span)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything as plain arrays."""
+        active = self.coverage.active
+        H, S, _ = self.features.spaces.shape
+        tables = [policy.actions for policy in self.policies]
+        return {
+            "averages": self.coverage.averages,
+            "whole": np.array(active is None),
+            "active": np.zeros((0, len(self.total))) if active is None else active,
+            "policies": np.array(tables, dtype=np.int32).reshape(-1, H, S),
+            "reached": np.array(self.reached),
+            "counters": np.array([PHASES.index(self.phase), self.count, self.episodes]),
+            "total": self.total,
+            "direction": self.direction,
+        }
+
+    def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from where ``arrays`` was taken, bit by bit."""
+        try:
+            active = None if arrays["whole"] else arrays["active"]
+            phase, self.count, self.episodes = (int(one) for one in arrays["counters"])
+            self.phase = PHASES[phase]
+            for name in ("averages", "active", "total", "direction"):
+                if arrays[name].shape[-1] != self.features.dimension:
+                    raise ValueError(f"{name} of another feature map")
+            self.coverage = Coverage(self.size.omega, arrays["averages"], active)
+            self.policies = [MarkovPolicy(one) for one in arrays["policies"]]
+            self.reached = arrays["reached"].tolist()
+            self.total, self.direction = arrays["total"].copy(), arrays["direction"]
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            raise SnapshotError(f"exploration: {error!r}") from error
+
+
+def _policy(plan: EulerPlan) -> MarkovPolicy:
+    return MarkovPolicy(plan.actions.astype(np.int32))
+
+
+def _unit(vector: Floats) -> Floats:
+    unit: Floats = vector / np.linalg.norm(vector)
+    return unit

@@ -1,0 +1,138 @@
+"""How much `ucbvi_explore` explores: the options, and the numbers that follow from them."""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import Field
+
+from app.agents.kinds.ucbvi.agent import GridOptions
+from app.agents.kinds.ucbvi_explore.exploration import ExplorationSize
+from app.errors import InvalidValue
+from app.learning.features.base import FeatureMap
+from app.learning.paper.euler import confidence
+from app.learning.paper.explorability import (
+    euler_episodes,
+    evaluation_episodes,
+    exploration_bound,
+    loop_bound,
+    typical_omega,
+)
+
+TUNED_EPISODES, TUNED_EULER, TUNED_EVAL = 1000, 2, 1
+TUNED_SHARE = 3  # exploration takes at most one part in so many of the episodes
+PAPER_SPAN = 2.0  # |v . phi(tau)| <= 1
+MOST_EPISODES = 10**18
+SMALLEST_OMEGA = 1e-6  # its fourth power divides
+
+
+class ExploringOptions(GridOptions):
+    """The options of exploration."""
+
+    episodes: int | None = Field(  # type: ignore[assignment]  # here it may be left open
+        default=None,
+        strict=True,
+        ge=1,
+        le=MOST_EPISODES,
+        description="N; 1000 when tuned, with the paper's constants the least that they allow",
+    )
+    omega: float | None = Field(
+        default=None,
+        strict=True,
+        ge=SMALLEST_OMEGA,
+        lt=1,
+        description="how far every direction can be reached; by default half of one step's share",
+    )
+    n_euler: int | None = Field(
+        default=None, strict=True, ge=1, le=MOST_EPISODES, description="EULER's episodes per loop"
+    )
+    n_eval: int | None = Field(
+        default=None,
+        strict=True,
+        ge=1,
+        le=MOST_EPISODES,
+        description="evaluation's episodes per loop",
+    )
+    max_loops: int | None = Field(
+        default=None, strict=True, ge=1, description="the most directions to seek"
+    )
+    euler_scale: float = Field(
+        default=0.01, strict=True, gt=0, le=1, description="of EULER's confidence term (tuned)"
+    )
+    euler_constant: float = Field(
+        default=1.0, strict=True, gt=0, le=1e6, description="C1 of n_euler (paper)"
+    )
+    eval_constant: float = Field(
+        default=1.0, strict=True, gt=0, le=1e6, description="C2 of n_eval (paper)"
+    )
+
+
+def exploration_size(
+    options: ExploringOptions, features: FeatureMap
+) -> tuple[int, ExplorationSize]:
+    """N and the size of exploration; refused when N is too small for it."""
+    paper = options.constants == "paper"
+    omega = options.omega or typical_omega(features)
+    episodes = options.episodes or (_least(options, features, omega) if paper else TUNED_EPISODES)
+    size = _size(options, features, omega, episodes)
+    needed = _needed(size, options, features.dimension, episodes)
+    if needed >= episodes:
+        raise InvalidValue(
+            "algorithm.episodes",
+            f"more than {needed:,}: exploration alone may take {max(size.most_loops, 1):,} loops "
+            f"of {size.n_euler:,} + {size.n_eval:,} episodes",
+        )
+    return episodes, size
+
+
+def _size(
+    options: ExploringOptions, features: FeatureMap, omega: float, episodes: int
+) -> ExplorationSize:
+    paper, spaces, d = options.constants == "paper", features.spaces, features.dimension
+    n_euler, n_eval = options.n_euler or TUNED_EULER, options.n_eval or TUNED_EVAL
+    if paper and options.n_euler is None:
+        c1 = options.euler_constant
+        n_euler = int(euler_episodes(spaces, d, episodes, omega, options.delta, c1))
+    if paper and options.n_eval is None:
+        n_eval = int(evaluation_episodes(d, episodes, omega, options.delta, options.eval_constant))
+    loops = max(math.floor(loop_bound(d, episodes, omega)), 1)
+    if options.max_loops is not None:
+        loops = min(loops, options.max_loops)
+    elif not paper:
+        loops = min(loops, episodes // (TUNED_SHARE * (n_euler + n_eval)))
+    c = confidence(spaces.states, spaces.actions, episodes * spaces.horizon, options.delta)
+    if paper:
+        return ExplorationSize(omega, n_euler, n_eval, loops, c, PAPER_SPAN)
+    return ExplorationSize(omega, n_euler, n_eval, loops, options.euler_scale * c)
+
+
+def _needed(size: ExplorationSize, options: ExploringOptions, dimension: int, episodes: int) -> int:
+    """What N must exceed: all that exploration may take, or three times one tuned loop."""
+    if not size.most_loops:
+        return TUNED_SHARE * size.per_loop - 1
+    if options.constants == "paper" and options.max_loops is None:
+        return math.floor(exploration_bound(dimension, episodes, size.omega, size.per_loop))
+    return size.most_episodes
+
+
+def _least(options: ExploringOptions, features: FeatureMap, omega: float) -> int:
+    """The least N that is more than the exploration which it asks for itself."""
+    episodes, needed = 1, 1
+    while needed >= episodes:
+        episodes = needed + 1
+        size = _size(options, features, omega, episodes)
+        needed = _needed(size, options, features.dimension, episodes)
+        if needed >= MOST_EPISODES:
+            raise InvalidValue(
+                "algorithm.constants",
+                '"tuned": with the paper\'s, exploration would take over 10^18 episodes',
+            )
+    return episodes
+
+
+def sentence(size: ExplorationSize) -> str:
+    """What exploration means in episodes, for people."""
+    return (
+        f"Exploration takes up to {size.most_episodes:,} episodes without labels: at most "
+        f"{size.most_loops:,} loops of {size.n_euler:,} for EULER and {size.n_eval:,} to evaluate."
+    )

@@ -1,0 +1,1 @@
+"""`uniform`: every action with the same probability, the baseline."""

@@ -1,0 +1,34 @@
+"""The baseline every curve is drawn against: every action with the same probability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from app.agents.base import Agent, Mode, Options
+from app.planning.policies.uniform import plan_uniform
+from app.planning.problem import Plan, Policy
+
+
+class UniformOptions(Options):
+    """Nothing to choose."""
+
+    kind: Literal["uniform"] = Field(default="uniform", description="this agent kind")
+
+
+class Uniform(Agent[UniformOptions]):
+    """Acts uniformly at random and learns nothing from labels."""
+
+    options_type: ClassVar[type[Options]] = UniformOptions
+
+    def plan(
+        self,
+        episode: int,  # noqa: ARG002 - every kind takes them
+        mode: Mode = "learn",  # noqa: ARG002
+        pending: Sequence[Policy] = (),  # noqa: ARG002
+        certify: bool = True,  # noqa: ARG002
+    ) -> Plan:
+        """The uniform policy, in every mode."""
+        return plan_uniform(self.spec.actions)

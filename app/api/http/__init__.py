@@ -1,0 +1,1 @@
+"""What every route shares: the gate, authentication, idempotency, problems, OpenAPI."""

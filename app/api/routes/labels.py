@@ -1,0 +1,85 @@
+"""Labels: give, replace, withdraw."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from app import wire
+from app.api.http.auth import JUDGE, TheHost, guard
+from app.api.http.parameters import EpisodeId
+from app.api.http.problems import declared
+from app.service.access.keys import ANYONE, Caller
+from app.service.episodes.hosted_episode import HostedEpisode
+from app.service.labelling.verdicts import Verdict
+
+router = APIRouter(prefix="/v1/episodes/{episode}/label", tags=["labels"])
+
+_PROBLEMS = declared(404, 409, 413, 422, 503)
+
+
+@router.post("", summary="Label an episode", responses=_PROBLEMS)
+async def give_label(
+    episode: EpisodeId,
+    body: wire.Verdict,
+    host: TheHost,
+    caller: Annotated[Caller, guard(JUDGE)],
+) -> wire.VerdictAnswer:
+    """Good or bad. The same label again is harmless; another is a conflict.
+
+    Where the episode wants labels of several people, each has one of their own.
+    """
+    return _answer(await host.judgement.give(episode, _verdict(body, caller)))
+
+
+@router.put("", summary="Replace a label", responses=_PROBLEMS)
+async def replace_label(
+    episode: EpisodeId,
+    body: wire.Verdict,
+    host: TheHost,
+    caller: Annotated[Caller, guard(JUDGE)],
+) -> wire.VerdictAnswer:
+    """The model is then what it would have been with this label from the start."""
+    return _answer(await host.judgement.replace(episode, _verdict(body, caller)))
+
+
+@router.delete("", summary="Withdraw a label", responses=declared(404, 409, 422, 503))
+async def withdraw_label(
+    episode: EpisodeId,
+    host: TheHost,
+    caller: Annotated[Caller, guard(JUDGE)],
+    labeller: Annotated[
+        str | None,
+        Query(
+            min_length=1,
+            max_length=200,
+            description="whose, where several judge; by default the name of the key",
+        ),
+    ] = None,
+) -> wire.VerdictAnswer:
+    """The model is then what it would have been without it."""
+    return _answer(await host.judgement.withdraw(episode, _labeller(caller, labeller)))
+
+
+def _verdict(body: wire.Verdict, caller: Caller) -> Verdict:
+    return Verdict(int(body.label), _labeller(caller, body.labeller), body.comment)
+
+
+def _labeller(caller: Caller, given: str | None) -> str | None:
+    """Whose verdict it is: a tool with one key says for whom it speaks, else it is the key's."""
+    return given or (None if caller is ANYONE else caller.name)
+
+
+def _answer(episode: HostedEpisode) -> wire.VerdictAnswer:
+    return wire.VerdictAnswer.model_validate(
+        {
+            "episode": episode.id,
+            "label": episode.label,
+            "verdicts": len(episode.verdicts),
+            "labels_wanted": episode.labels_wanted,
+            "status": episode.status,
+            "learning": episode.agent.learning,
+            "policy_version": episode.agent.version,
+        }
+    )

@@ -1,1 +1,0 @@
-"""Where storage and agents meet: episodes' life, pinned policies, learning jobs."""

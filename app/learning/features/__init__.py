@@ -1,0 +1,1 @@
+"""Feature maps of whole trajectories: what a label may depend on."""

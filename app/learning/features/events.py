@@ -1,0 +1,131 @@
+"""Features by events: what happened at any time in an episode, such as "was in a and later in b".
+
+A feature is 1 when its event happened and 0 when it did not, so that no sum over steps gives it:
+"was in a and in b" is not a weight for a plus a weight for b. A small automaton beside the state
+knows which events have happened so far; with its memory joined to the state they can be planned
+for like any other features (`unrolled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import InvalidValue
+from app.learning.features.automaton import EventTables, unroll
+from app.learning.features.base import Blocks, FeatureMap, Integers, Row, Spaces
+from app.learning.trajectory import Trajectory
+
+EventKind = Literal["visited", "both", "then"]
+SIZES: dict[EventKind, int] = {"visited": 1, "both": 2, "then": 2}
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens in an episode or does not.
+
+    ``visited`` (a): some step was spent in a. ``both`` (a, b): one in a and one in b, in any
+    order. ``then`` (a, b): one in a and a later one in b.
+    """
+
+    kind: EventKind
+    states: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        size = SIZES[self.kind]
+        if len(self.states) != size or len(set(self.states)) != size:
+            raise InvalidValue(self.kind, "one state" if size == 1 else "two different states")
+
+    @property
+    def meaning(self) -> tuple[EventKind, tuple[int, ...]]:
+        """Equal for events that always happen together."""
+        return self.kind, tuple(sorted(self.states)) if self.kind == "both" else self.states
+
+    def happened(self, paths: Integers) -> NDArray[np.bool_]:
+        """Whether it happened on each of n paths of states, (n, k); a negative state is none."""
+        at = [paths == state for state in self.states]
+        if self.kind == "visited":
+            return np.asarray(at[0].any(axis=1))
+        if self.kind == "both":
+            return np.asarray(at[0].any(axis=1) & at[1].any(axis=1))
+        return np.asarray((np.logical_or.accumulate(at[0], axis=1) & at[1]).any(axis=1))
+
+
+@dataclass(frozen=True)
+class Events:
+    """One feature for each event. An episode that ended early stays where it ended.
+
+    Not a `FeatureMap`: over plain states it has no tables to plan with, `unrolled` has them.
+    """
+
+    spaces: Spaces
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        if not self.events:
+            raise InvalidValue("features.events", "at least one of them")
+        known: set[tuple[EventKind, tuple[int, ...]]] = set()
+        for number, event in enumerate(self.events):
+            if not all(0 <= state < self.spaces.states for state in event.states):
+                last = self.spaces.states - 1
+                field = f"features.events.{number}.{event.kind}"
+                raise InvalidValue(field, f"states from 0 to {last}")
+            if event.meaning in known:
+                raise InvalidValue(f"features.events.{number}", "an event that is not listed yet")
+            known.add(event.meaning)
+
+    def __str__(self) -> str:
+        return "events: " + "; ".join(
+            f"{event.kind} {', '.join(map(str, event.states))}" for event in self.events
+        )
+
+    @property
+    def dimension(self) -> int:
+        """d, the number of events."""
+        return len(self.events)
+
+    def row(self, trajectory: Trajectory) -> Row:
+        """A 1 for each event that happened."""
+        ended = trajectory.final if trajectory.ended else -1
+        happened = self.happened(trajectory.states[None], np.array([ended]))[0]
+        indices = np.flatnonzero(happened)
+        return indices, np.ones(len(indices))
+
+    def happened(self, states: Integers, ended: Integers) -> NDArray[np.bool_]:
+        """Which events happened in n episodes of k actions, shape (n, d).
+
+        ``states`` is (n, k); ``ended`` (n,) is the state that an episode ended in, or no state:
+        after the last step of the horizon no time is left to be there.
+        """
+        paths = states
+        if states.shape[1] < self.spaces.horizon:
+            paths = np.concatenate([states, ended[:, None]], axis=1)
+        return np.stack([event.happened(paths) for event in self.events], axis=1)
+
+    def largest_norm(self) -> float:
+        """sqrt(d): at most, every event happens."""
+        return float(np.sqrt(self.dimension))
+
+    @cached_property
+    def unrolled(self) -> EventTables:
+        """The tables to plan with, over states joined with what has happened."""
+        return unroll([(event.kind, event.states) for event in self.events], self.spaces)
+
+
+AnyFeatures = FeatureMap | Events
+"""Features of whole trajectories: a sum over steps, or events."""
+
+
+def parts_of(features: AnyFeatures) -> Sequence[AnyFeatures]:
+    """The parts of a map that is made of several, or the map itself."""
+    return features.parts if isinstance(features, Blocks) else (features,)
+
+
+def part_sizes(features: AnyFeatures) -> list[int]:
+    """The dimension of each part."""
+    return [part.dimension for part in parts_of(features)]

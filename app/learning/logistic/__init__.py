@@ -1,0 +1,1 @@
+"""The logistic model of labels: data, loss, solver, estimate, posterior."""

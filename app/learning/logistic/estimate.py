@@ -1,0 +1,144 @@
+"""The regularised maximum-likelihood estimate of the label's weights (paper, w_hat_t).
+
+The loss is strictly convex, so the estimate is unique: where the iteration started, and in which
+order labels came, changes nothing but the last digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import InvalidValue, SnapshotError
+from app.learning.logistic.design import Floats
+from app.learning.logistic.labelled import LabelledTrajectories
+from app.learning.logistic.line_search import search_line
+from app.learning.logistic.loss import LogisticLoss, Point
+from app.learning.logistic.newton import ConjugateDirections, Directions, InverseDirections
+
+DENSE_LIMIT = 1000  # up to here a D x D matrix is held
+GRADIENT_TOLERANCE = 1e-8
+STEP_TOLERANCE = 3e-11  # the distance still to go, relative to 1 + max |theta|
+ITERATION_LIMIT = 200
+
+
+@dataclass(frozen=True)
+class LogisticFit:
+    """The estimate, and whether it is one."""
+
+    weights: Floats  # (d,)
+    intercept: float  # 0 without an intercept
+    converged: bool
+    iterations: int
+    gradient_norm: float
+
+    def logit(self, indices: NDArray[np.int64], values: Floats) -> float:
+        """The logit w.phi + c of one sparse row."""
+        return float(self.weights[indices] @ values) + self.intercept
+
+
+class LogisticEstimator:
+    """Fits one growing data set again and again, each time from where it stood.
+
+    It keeps the last estimate and, up to ``dense_limit`` coefficients, an inverse of an earlier
+    Hessian. Both only save work.
+    """
+
+    def __init__(self, dense_limit: int = DENSE_LIMIT) -> None:
+        self._dense_limit = dense_limit
+        self._theta: Floats | None = None
+        self._directions: Directions | None = None
+
+    def fit(
+        self,
+        data: LabelledTrajectories,
+        precision: Floats,
+        intercept_precision: float | None = None,
+        tolerance: float | None = None,
+    ) -> LogisticFit:
+        """Minimise the loss of ``data``.
+
+        ``precision`` has shape (d,): the weights' prior is N(0, 1/precision_j). Without an
+        ``intercept_precision`` there is no intercept, as in the paper. A ``tolerance`` ends the fit
+        at the first gradient that is no larger; without one see ``minimise``.
+        """
+        if tolerance is not None and not tolerance > 0.0:
+            raise InvalidValue("tolerance", "a number above 0, or none")
+        loss = LogisticLoss.of(data, precision, intercept_precision)
+        size = loss.design.size
+        if self._theta is None or len(self._theta) != size or loss.design.count == 0:
+            self._theta = np.zeros(size)
+        self._directions = self._fitting(size)
+        point, iterations = minimise(loss, self._theta, self._directions, tolerance)
+        self._theta = point.theta
+        return _result(loss, point, iterations, tolerance or GRADIENT_TOLERANCE)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What the next fit starts from, so that a restored estimator goes on bit by bit."""
+        arrays: dict[str, NDArray[Any]] = {}
+        if self._theta is not None:
+            arrays["theta"] = self._theta.copy()
+        if isinstance(self._directions, InverseDirections):
+            arrays |= self._directions.arrays()
+        return arrays
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from ``arrays``."""
+        theta = arrays.get("theta")
+        if theta is not None and (theta.ndim != 1 or not np.isfinite(theta).all()):
+            raise SnapshotError("estimate: expected a vector of finite numbers")
+        directions = InverseDirections.from_arrays(arrays)
+        self._theta = None if theta is None else np.array(theta, dtype=np.float64)
+        self._directions = directions
+
+    def _fitting(self, size: int) -> Directions:
+        wanted = InverseDirections if size <= self._dense_limit else ConjugateDirections
+        return self._directions if isinstance(self._directions, wanted) else wanted()
+
+
+def fit_logistic(
+    data: LabelledTrajectories, precision: Floats, intercept_precision: float | None = None
+) -> LogisticFit:
+    """One fit from scratch; see ``LogisticEstimator.fit``."""
+    return LogisticEstimator().fit(data, precision, intercept_precision)
+
+
+def minimise(
+    loss: LogisticLoss, theta: Floats, directions: Directions, tolerance: float | None = None
+) -> tuple[Point, int]:
+    """The minimum of ``loss`` reached from ``theta``, and the steps it took.
+
+    It ends at a gradient of at most ``tolerance``. Without one it goes on below
+    ``GRADIENT_TOLERANCE`` until the step still to make is below ``STEP_TOLERANCE``. Where the
+    gradient no longer shrinks rounding begins, and it ends in any case.
+    """
+    directions.begin(loss)
+    point = loss.at(theta)
+    iterations = 0
+    while iterations < ITERATION_LIMIT and point.gradient_norm > (tolerance or 0.0):
+        direction = directions.direction(point)
+        reach = float(np.abs(direction).max())
+        close = STEP_TOLERANCE * (1.0 + float(np.abs(point.theta).max()))
+        if tolerance is None and point.gradient_norm <= GRADIENT_TOLERANCE and reach <= close:
+            break
+        after = search_line(loss, point, direction)
+        iterations += 1
+        directions.learn(point, after)
+        if after.gradient_norm > 0.5 * point.gradient_norm and reach <= close:
+            point = min(point, after, key=lambda p: p.gradient_norm)
+            break
+        point = after
+    directions.end(iterations)
+    return point, iterations
+
+
+def _result(loss: LogisticLoss, point: Point, iterations: int, tolerance: float) -> LogisticFit:
+    norm = point.gradient_norm
+    converged = norm <= tolerance or norm <= loss.rounding(point)
+    if not loss.design.intercept:
+        return LogisticFit(point.theta, 0.0, converged, iterations, norm)
+    return LogisticFit(point.theta[:-1], float(point.theta[-1]), converged, iterations, norm)

@@ -1,0 +1,69 @@
+"""The step to take along a direction of descent."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.learning.logistic.design import Floats
+from app.learning.logistic.loss import LogisticLoss, Point
+
+SEARCH_LIMIT = 60
+ENOUGH = 0.1  # share of the first slope that a step may leave
+LARGEST_GROWTH = 4.0  # of a step that was too short
+ARMIJO = 1e-4
+ROUNDING = 1e-13  # relative error of a loss
+MILD = 0.5  # change of every logit up to which the curvature along the line is nearly constant
+
+
+def search_line(loss: LogisticLoss, point: Point, direction: Floats) -> Point:
+    """The point near the minimum along ``direction``, and surely not above ``point``.
+
+    Along the line only the logits change, and linearly: a trial costs O(n) and no product with X,
+    so it pays to look closely. After one more label the first direction is Newton's for the old
+    data, and the minimum along it is Newton's step for the new data (Sherman and Morrison).
+    """
+    change = loss.design.forward(direction)
+    first = float(point.gradient @ direction)
+    weighted = loss.precision * direction
+    linear, quadratic = float(weighted @ point.theta), float(weighted @ direction)
+    low, low_slope, high, high_slope = 0.0, first, np.inf, np.inf
+    step = 1.0
+    for _ in range(SEARCH_LIMIT):
+        logits = point.logits + step * change
+        residual = loss.residual(logits)
+        slope = float(residual @ change) + linear + step * quadratic
+        theta = point.theta + step * direction
+        if abs(slope) <= -ENOUGH * first:
+            mild = slope <= 0.0 or step * float(np.abs(change).max()) <= MILD
+            if mild or _lower(loss, point, theta, logits, ARMIJO * step * first):
+                break
+        if slope > 0.0:
+            high, high_slope = step, slope
+        else:
+            low, low_slope = step, slope
+        step = _next(low, low_slope, high, high_slope, first)
+    return loss.known(theta, logits, residual)
+
+
+def _lower(
+    loss: LogisticLoss, point: Point, theta: Floats, logits: Floats, decrease: float
+) -> bool:
+    """Whether the loss at ``theta`` is below that at ``point`` by enough.
+
+    This is asked only of a trial past the minimum. Before it the slope has been negative all the
+    way. And where no logit changes by more than 1/2, the curvature along the line, of which
+    |mu''| <= mu' bounds the relative change, stays within a factor exp(1/2): the slope is so nearly
+    a straight line that a tenth of it left beyond the minimum proves the descent.
+    """
+    before = loss.value(point.theta, point.logits)
+    return loss.value(theta, logits) <= before + decrease + ROUNDING * abs(before)
+
+
+def _next(low: float, low_slope: float, high: float, high_slope: float, first: float) -> float:
+    """The next step to try: the secant's, kept well inside the bracket, or not too far beyond."""
+    if np.isinf(high):
+        rise = low_slope - first
+        return min(low * first / -rise if rise > 0.0 else np.inf, LARGEST_GROWTH * low)
+    width = high - low
+    secant = low - low_slope * width / (high_slope - low_slope)
+    return min(max(secant, low + 0.1 * width), high - 0.1 * width)

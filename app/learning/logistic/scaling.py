@@ -1,0 +1,46 @@
+"""The units that weights have their prior in: no fixed ones suit all tasks, so the data give them.
+
+In a feature's `own` units something rare may matter as much as something frequent: reaching the
+goal once decides, however often one was elsewhere. In `common` units every visit counts alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from app.learning.logistic.design import Floats
+
+Units = Literal["own", "common"]
+
+
+def unit_sizes(
+    rows: sparse.csr_array, counts: Floats, sizes: Sequence[int], units: Units
+) -> Floats:
+    """What to divide each feature by, given rows and how often each occurred.
+
+    ``sizes`` are those of the parts that the features consist of. A feature is divided by the
+    largest value seen, in `own` units, and each part by the root mean square of its norm where
+    that is above one.
+    """
+    largest = _largest_entries(rows) if units == "own" else np.ones(rows.shape[1])
+    often = np.repeat(counts, np.diff(rows.indptr))
+    squares = np.bincount(
+        rows.indices,
+        weights=(rows.data / largest[rows.indices]) ** 2 * often,
+        minlength=len(largest),
+    )
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    mean = np.add.reduceat(squares, starts) / max(counts.sum(), 1.0)
+    return np.asarray(largest * np.repeat(np.sqrt(np.maximum(mean, 1.0)), sizes))
+
+
+def _largest_entries(rows: sparse.csr_array) -> Floats:
+    """The largest absolute value of each column, 1 where there is none."""
+    largest = np.zeros(rows.shape[1])
+    np.maximum.at(largest, rows.indices, np.abs(rows.data))
+    largest[largest == 0.0] = 1.0
+    return largest

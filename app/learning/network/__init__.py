@@ -1,0 +1,1 @@
+"""The policy network of `reinforce`, its gradient and its optimiser."""

@@ -1,0 +1,1 @@
+"""The quantities of the paper: confidence radii, regret bounds, EULER, coverage."""

@@ -1,0 +1,106 @@
+"""The numbers of the paper's lemma on the exploration mixture, and what its theory asks of a map.
+
+S states, A actions, H steps, d features, N episodes, omega the explorability: every direction of
+the feature space can be reached to at least omega by some policy. C1 and C2 are constants that the
+lemma only says exist.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import sparse
+
+from app.errors import InvalidValue
+from app.learning.features.base import FeatureMap, Floats, OneHot, Spaces, Table
+
+GROWTH = math.log(1.5)  # every loop multiplies the determinant by more than 3/2
+REACHED = math.sqrt(3.0) / 4.0  # share of omega; (v . a)^2 >= 3 omega^2 / 16 is what that needs
+ORTHOGONAL = 1e-12  # share of the squares that rounding may leave
+
+
+def loop_bound(dimension: int, episodes: float, omega: float) -> float:
+    """The most loops: d log(1 + 16 N / (d omega^2)) / log(3/2)."""
+    return dimension * math.log1p(16.0 * episodes / (dimension * omega**2)) / GROWTH
+
+
+def euler_episodes(
+    spaces: Spaces, dimension: int, episodes: float, omega: float, delta: float, c1: float = 1.0
+) -> float:
+    """N_EUL = C1 S^2 A H^2 log(S A N^2 d / (delta omega^2)) / omega^2, rounded up."""
+    S, A, H = spaces.states, spaces.actions, spaces.horizon
+    inside = math.log(S * A * dimension) + 2.0 * math.log(episodes) - _rare(omega, delta)
+    return float(np.ceil(c1 * S**2 * A * H**2 * inside / omega**2))
+
+
+def evaluation_episodes(
+    dimension: int, episodes: float, omega: float, delta: float, c2: float = 1.0
+) -> float:
+    """N_EVAL = C2 d^3 log^3(N d^2 / (delta omega^2)) / omega^4, rounded up."""
+    inside = math.log(episodes) + 2.0 * math.log(dimension) - _rare(omega, delta)
+    return float(np.ceil(c2 * dimension**3 * inside**3 / omega**4))
+
+
+def _rare(omega: float, delta: float) -> float:
+    """log(delta omega^2), of which the product may be too small for a float."""
+    return math.log(delta) + 2.0 * math.log(omega)
+
+
+def exploration_bound(dimension: int, episodes: float, omega: float, per_loop: float) -> float:
+    """The most episodes of exploration: the most loops times N_EUL + N_EVAL."""
+    return loop_bound(dimension, episodes, omega) * per_loop
+
+
+def mixture_bound(dimension: int, episodes: float, omega: float) -> float:
+    """The lemma's least eigenvalue of E[phi phi^T] under the mixture.
+
+    omega^2 log(3/2) / (32 d log(d log(1 + 16 N / (d omega^2)))), as it is printed.
+    """
+    inner = dimension * math.log1p(16.0 * episodes / (dimension * omega**2))
+    return omega**2 * GROWTH / (32.0 * dimension * math.log(inner))
+
+
+def condition_bound(
+    dimension: int, episodes: float, omega: float, episode: float, explored: float
+) -> float:
+    """Psi_t, the most that the condition number of Sigma_t may be once t is large enough."""
+    shape = (episode - explored) / (episode ** (2 / 3) - (explored + 1.0) ** (2 / 3))
+    return float(4.0 / 3.0 * shape / mixture_bound(dimension, episodes, omega))
+
+
+def is_orthogonal(features: FeatureMap) -> bool:
+    """Whether phi_h(s, a) . phi_h'(s', a') = 0 for all different steps h and h'."""
+    if isinstance(features, OneHot):
+        return features.step or len(features.steps) == 1
+    if isinstance(features, Table):
+        return features.spaces.horizon == 1 or _is_orthogonal(features)
+    raise InvalidValue("features", "a one-hot map or a table")
+
+
+def _is_orthogonal(features: Table) -> bool:
+    if features.values.ndim == 3:
+        return not features.values.any()
+    # The squares of all products of different steps add up to |sum_h G_h|^2 - sum_h |G_h|^2 with
+    # G_h = Phi_h^T Phi_h, which spares the pairs.
+    total, own = np.zeros((features.dimension,) * 2), 0.0
+    for values in features.values.reshape(features.spaces.horizon, -1, features.dimension):
+        gram = values.T @ values
+        total += gram
+        own += float((gram**2).sum())
+    whole = float((total**2).sum())
+    return whole - own <= ORTHOGONAL * whole
+
+
+def typical_omega(features: FeatureMap) -> float:
+    """Half of what one step can add to phi(tau): a direction of one step is reached by that.
+
+    Omega belongs to a task and nobody knows it; this is where tuned exploration starts.
+    """
+    norms, _ = features.widths(_lengths)
+    largest = features.largest_norm()
+    return 0.5 * min(float(norms.max()) / largest, 1.0) if largest > 0.0 else 0.5
+
+
+def _lengths(rows: sparse.csr_array) -> Floats:
+    return np.asarray(np.sqrt(rows.power(2).sum(axis=1))).ravel()

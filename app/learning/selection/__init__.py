@@ -1,0 +1,1 @@
+"""Model selection: feature maps and priors compete by their evidence."""

@@ -1,0 +1,163 @@
+"""Feature maps and priors that compete: which of them the labels speak for, by their evidence.
+
+A candidate puts prior variances on a few blocks of features. Its evidence is the probability of
+the labels so far with the weights integrated out (Laplace), which charges a fine map for freedom
+that it does not need. Adding all blocks up under one shrinking prior does not work: what is
+certain in the coarse map is lost in the freedom of the fine one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.learning.features.base import Blocks, FeatureMap, Floats, OneHot, Spaces, stack_rows
+from app.learning.features.events import AnyFeatures, parts_of
+from app.learning.logistic.scaling import Units, unit_sizes
+from app.learning.randomness import generator
+from app.learning.selection.evidence import laplace_log_evidence
+from app.learning.trajectory import Trajectory
+
+INTERCEPT_VARIANCE = 9.0
+MOST_EPISODES = 250  # of more, that many speak for all
+SHARPNESS = 2.0  # evidence counts twice, settled by experiment: undecided maps cost episodes
+GROWTH = 1.25  # evidence is taken anew when labels, or those of a kind, are this many times more
+_SUBSAMPLE = 7  # the address of the generator that picks the episodes
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way in which labels may come about."""
+
+    name: str
+    features: AnyFeatures
+    variances: tuple[float, ...]  # of each part of ``features``
+    log_prior: float
+    units: Units = "own"  # that the variances are in
+    boldness: float = 1.0  # of draws, against what suits the others
+    doubt: float = 0.1  # share of draws that draw the transitions too; more would cost episodes
+
+
+def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
+    """What `auto` chooses from."""
+    H = spaces.horizon
+    every, tail = tuple(range(H)), tuple(range(H - math.ceil(H / 10), H))
+    s = OneHot(spaces, False, True, False, every)
+    sa = OneHot(spaces, False, True, True, every)
+    hs = OneHot(spaces, True, True, False, every)
+    hsa = OneHot(spaces, True, True, True, every)
+    final = OneHot(spaces, False, True, False, (H - 1,))
+    late = OneHot(spaces, False, True, False, tail)
+
+    def several(name: str, log_prior: float, *parts: tuple[float, FeatureMap]) -> Candidate:
+        blocks = Blocks(spaces, tuple(part for _, part in parts))
+        return Candidate(name, blocks, tuple(variance for variance, _ in parts), log_prior)
+
+    return (
+        # A little of the action: a settled policy takes one action per state, and then nothing
+        # in the data could ever tell that actions matter.
+        several("visits of states", 0.0, (8.0, s), (1.0, sa)),
+        several("visits of states and actions", -0.5, (3.0, s), (6.0, sa)),
+        several("visits of states at steps", -1.0, (3.0, s), (6.0, hs)),
+        several("everything", -1.5, (1.5, s), (1.5, sa), (1.5, hs), (4.5, hsa)),
+        several("the last state", -0.5, (9.0, final)),
+        several("the last states", -0.5, (9.0, late)),
+        several("states and actions at steps", -1.5, (9.0, hsa)),
+        _small(Blocks(spaces, (sa,))),
+    )
+
+
+def readings(features: AnyFeatures) -> tuple[Candidate, ...]:
+    """Ways to read one map: a few features decide, or each visit adds a little.
+
+    Where each adds a little, labels are noisy and the wide prior of the first is too bold for
+    what is rare; the draws of the narrow one can be bolder in turn. A map that tells steps apart
+    has a third: that they are nearly alike, so that what is seen at one step speaks for others.
+    """
+    wide = (9.0,) * len(parts_of(features))
+    both = Candidate("some decide", features, wide, 0.0), _small(features)
+    match features:
+        case OneHot(step=True, state=state, action=action) if state or action:
+            shared = replace(features, step=False, action=not state)
+            blocks = Blocks(features.spaces, (shared, features))
+            return *both, Candidate("steps are alike", blocks, (8.0, 1.0), 0.0)
+    return both
+
+
+def _small(features: AnyFeatures) -> Candidate:
+    narrow = (1.0,) * len(parts_of(features))
+    return Candidate("each adds a little", features, narrow, -3.0, "common", 3.0, doubt=0.0)
+
+
+def checkpoint(labels: Floats) -> int:
+    """How many of the first ``labels`` the evidence is taken on.
+
+    Up to the last label that made all of them, or all of its kind, a quarter more. A map that
+    fails after hundreds of good labels is found out by a few bad ones.
+    """
+    groups = (np.arange(len(labels)), *(np.flatnonzero(labels == kind) for kind in (0, 1)))
+    return max((int(group[_rung(len(group)) - 1]) + 1 for group in groups if len(group)), default=0)
+
+
+def _rung(count: int) -> int:
+    """The last number up to ``count`` at which evidence is taken."""
+    return math.ceil(GROWTH ** math.floor(math.log(count, GROWTH)))
+
+
+def weigh(
+    choices: Sequence[Candidate], trajectories: Sequence[Trajectory], labels: Floats, seed: int
+) -> Floats:
+    """The posterior probability of each candidate, shape (candidates,)."""
+    scores = np.array([choice.log_prior for choice in choices])
+    if len(labels) and 0.0 < labels.mean() < 1.0:
+        kept, share = _representatives(labels, seed)
+        played = [trajectories[i] for i in kept]
+        kernels: dict[tuple[int, Units], Floats] = {}
+        evidence = [_evidence(choice, kernels, played, labels[kept]) for choice in choices]
+        scores += SHARPNESS / share * np.array(evidence)
+    shares = np.exp(scores - scores.max())
+    return np.asarray(shares / shares.sum())
+
+
+def _representatives(labels: Floats, seed: int) -> tuple[list[int], float]:
+    """Which labels are looked at, and what share of the rarer kind they are.
+
+    Of the rarer kind as many as of the other, if there are: they tell the maps apart once nearly
+    all episodes succeed, or fail. As in any case-control study the intercept alone takes up that
+    the kinds are not in their true shares.
+    """
+    if len(labels) <= MOST_EPISODES:
+        return list(range(len(labels))), 1.0
+    rng = generator(seed, _SUBSAMPLE, len(labels))
+    rare, common = sorted((np.flatnonzero(labels == kind) for kind in (0, 1)), key=len)
+    few = min(len(rare), MOST_EPISODES // 2)
+    sizes = (rare, few), (common, MOST_EPISODES - few)
+    kept = np.concatenate([rng.choice(kind, size, replace=False) for kind, size in sizes])
+    return np.sort(kept).tolist(), few / len(rare)
+
+
+def _kernel(part: AnyFeatures, trajectories: Sequence[Trajectory], units: Units) -> Floats:
+    """X X' of one block in its units, shape (n, n)."""
+    matrix = stack_rows([part.row(one) for one in trajectories], part.dimension)
+    divisors = unit_sizes(matrix, np.ones(len(trajectories)), [part.dimension], units)
+    matrix.data = matrix.data / divisors[matrix.indices]
+    return np.asarray((matrix @ matrix.T).todense())
+
+
+def _evidence(
+    choice: Candidate,
+    kernels: dict[tuple[int, Units], Floats],
+    trajectories: Sequence[Trajectory],
+    labels: Floats,
+) -> float:
+    """The log evidence of a candidate; what ``kernels`` lacks of its parts it gets."""
+    total = np.full((len(labels), len(labels)), INTERCEPT_VARIANCE)
+    for part, variance in zip(parts_of(choice.features), choice.variances, strict=True):
+        key = id(part), choice.units
+        if key not in kernels:
+            kernels[key] = _kernel(part, trajectories, choice.units)
+        total += variance * kernels[key]
+    return laplace_log_evidence(total, labels).log_evidence

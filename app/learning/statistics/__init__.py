@@ -1,0 +1,1 @@
+"""Statistics of labels: forecasts, agreement of labellers, intervals."""

@@ -1,0 +1,1 @@
+"""The learned world: transition counts and estimates, occupancy, rollouts."""

@@ -1,0 +1,1 @@
+"""The planner that serves: logit space, one accumulator on a grid, compiled kernels."""

@@ -1,0 +1,1 @@
+"""The policies that planners return, and their registry."""

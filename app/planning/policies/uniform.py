@@ -1,0 +1,62 @@
+"""The policy that knows nothing: every action with the same probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.planning.problem import Plan
+
+
+@dataclass(frozen=True)
+class UniformPolicy:
+    """Every action with the same probability, whatever happened."""
+
+    kind: ClassVar[str] = "uniform"
+
+    actions: int
+
+    def act(
+        self,
+        step: int,  # noqa: ARG002 - every policy takes them
+        state: int,  # noqa: ARG002
+        memory: tuple[int, ...],
+        uniform: float,
+    ) -> tuple[int, tuple[int, ...]]:
+        """An action; nothing is remembered."""
+        return int(uniform * self.actions), memory
+
+    def branches(
+        self,
+        step: int,  # noqa: ARG002
+        state: int,  # noqa: ARG002
+        memory: tuple[int, ...],
+    ) -> list[tuple[float, int, tuple[int, ...]]]:
+        """Every action, with the same probability."""
+        return [(1.0 / self.actions, action, memory) for action in range(self.actions)]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The number of actions."""
+        return {"actions": np.array(self.actions)}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> UniformPolicy:
+        """The policy that ``arrays`` came from."""
+        return cls(int(arrays["actions"]))
+
+
+def plan_uniform(actions: int) -> Plan:
+    """The uniform policy as a plan; nothing is known of its value but that it is a probability."""
+    return Plan(
+        "none",
+        UniformPolicy(actions),
+        value=0.5,
+        upper=1.0,
+        lower=0.0,
+        cells=0,
+        bytes=0,
+        seconds=0.0,
+    )

@@ -1,0 +1,1 @@
+"""Slow planners for small problems: exact enumeration and the paper's own programme."""

@@ -1,0 +1,1 @@
+"""The planner of the paper's own objective: reward space, two accumulators."""

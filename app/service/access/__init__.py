@@ -1,0 +1,1 @@
+"""Who may do what: keys, roles, browser sessions, idempotent retries."""

@@ -1,0 +1,182 @@
+"""Keys and roles: who may do what. Secrets are random and stored hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import Connection
+
+from app.errors import Forbidden, NotFound, Unauthenticated
+from app.service.access.idempotency import Remember
+from app.storage import commands
+from app.storage.database import Database, now_milliseconds
+from app.storage.queries import reading
+from app.storage.sqlite.writer import Write
+
+REFRESH_SECONDS = 2.0  # how soon a key that another process made or revoked is known here
+
+
+class Role(StrEnum):
+    """What a key is for."""
+
+    admin = "admin"
+    operator = "operator"
+    actor = "actor"
+    labeller = "labeller"
+    viewer = "viewer"
+
+
+_INCLUDES: dict[Role, frozenset[Role]] = {
+    Role.admin: frozenset(Role),
+    Role.operator: frozenset({Role.operator, Role.actor, Role.labeller, Role.viewer}),
+    Role.actor: frozenset({Role.actor}),
+    Role.labeller: frozenset({Role.labeller}),
+    Role.viewer: frozenset({Role.viewer}),
+}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who makes a request."""
+
+    key: str  # its id
+    name: str
+    role: Role
+
+    def may(self, allowed: frozenset[Role]) -> bool:
+        """Whether one of the roles that something is allowed for is among the caller's."""
+        return bool(_INCLUDES[self.role] & allowed)
+
+
+ANYONE = Caller("anyone", "anyone", Role.admin)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key without its secret."""
+
+    id: str
+    name: str
+    role: Role
+    created_at: int
+    revoked_at: int | None
+
+
+def digest(secret: str) -> str:
+    """What is stored of a secret: random, so one fast hash is as good as a slow one."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def new_key(name: str, role: Role) -> tuple[Key, str, Write]:
+    """A key, its secret, and the write that stores it."""
+    secret = f"plk_{secrets.token_urlsafe(32)}"
+    key = Key(f"key_{secrets.token_hex(8)}", name, role, now_milliseconds(), None)
+    row = {
+        "id": key.id,
+        "name": name,
+        "role": role.value,
+        "digest": digest(secret),
+        "created_at": key.created_at,
+    }
+    return key, secret, Write(commands.ADD_KEY, row)
+
+
+def read_keys(connection: Connection) -> list[tuple[Key, str]]:
+    """Every key with the digest of its secret."""
+    return [
+        (Key(row.id, row.name, Role(row.role), row.created_at, row.revoked_at), row.digest)
+        for row in reading.key_rows(connection)
+    ]
+
+
+class Keys:
+    """The keys of one server, at hand without asking the database.
+
+    They are off only where the operator may leave them off and nobody ever made an admin key.
+    """
+
+    def __init__(self, database: Database, admin_secret: str | None, may_be_open: bool) -> None:
+        self._database = database
+        self._may_be_open = may_be_open
+        self._admin_digest = None if admin_secret is None else digest(admin_secret)
+        self._callers: dict[str, Caller] = {}  # by the digest of the secret
+        self._digests: dict[str, str] = {}  # by the id of the key
+        self._known: dict[str, Key] = {}
+        self._read_at = -REFRESH_SECONDS
+        self.are_on = self._admin_digest is not None or not may_be_open  # requests need a key
+
+    async def refresh(self) -> None:
+        """Read the keys anew."""
+        self._read_at = time.monotonic()
+        found = await self._database.read(read_keys)
+        self._known = {key.id: key for key, _ in found}
+        self._callers = {
+            hashed: Caller(key.id, key.name, key.role)
+            for key, hashed in found
+            if key.revoked_at is None
+        }
+        if self._admin_digest is not None:
+            self._callers[self._admin_digest] = Caller("key_admin", "admin", Role.admin)
+        self._digests = {caller.key: hashed for hashed, caller in self._callers.items()}
+        # Who revokes the last admin key does not mean to let everybody in.
+        has_admin = self._admin_digest is not None or any(k.role is Role.admin for k, _ in found)
+        self.are_on = has_admin or not self._may_be_open
+
+    async def caller(self, authorization: str | None) -> Caller:
+        """Who a request comes from."""
+        if time.monotonic() - self._read_at > REFRESH_SECONDS:
+            await self.refresh()
+        if authorization is None:
+            if self.are_on:
+                raise Unauthenticated("this server needs a key: Authorization: Bearer …")
+            return ANYONE
+        scheme, _, secret = authorization.partition(" ")
+        if not self.are_on:
+            return ANYONE
+        caller = self._callers.get(digest(secret.strip())) if scheme.lower() == "bearer" else None
+        if caller is None:
+            raise Unauthenticated("nobody knows this key, or it was revoked")
+        return caller
+
+    async def caller_of(self, key: str) -> tuple[Caller, str] | None:
+        """The caller of a key by its id, if it is in force, with the digest of its secret."""
+        if time.monotonic() - self._read_at > REFRESH_SECONDS:
+            await self.refresh()
+        hashed = self._digests.get(key)
+        return None if hashed is None else (self._callers[hashed], hashed)
+
+    async def create(
+        self, name: str, role: Role, remember: Remember | None = None
+    ) -> tuple[Key, str]:
+        """A new key and its secret, which is shown this once."""
+        key, secret, write = new_key(name, role)
+        also = [] if remember is None else [remember(key.id)]
+        await self._database.write([write, *also])
+        await self.refresh()
+        return key, secret
+
+    async def revoke(self, key: str) -> None:
+        """Let a key open nothing any more."""
+        await self.refresh()
+        if key not in self._known:
+            raise NotFound("key", key[:80])
+        if self._known[key].revoked_at is None:
+            stored = Write(commands.REVOKE_KEY, {"the_key": key, "now": now_milliseconds()})
+            await self._database.write([stored])
+        await self.refresh()
+
+    async def all(self) -> list[Key]:
+        """Every key, revoked ones too."""
+        await self.refresh()
+        return list(self._known.values())
+
+
+def check(caller: Caller, allowed: frozenset[Role]) -> None:
+    """Refuse a caller whose role does not allow it."""
+    if not caller.may(allowed):
+        roles = ", ".join(sorted(allowed))
+        raise Forbidden(f"a key with the role {caller.role} may not do this; it takes {roles}")

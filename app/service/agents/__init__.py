@@ -1,0 +1,1 @@
+"""Agents: created, described, deleted; their specification and their state in memory."""

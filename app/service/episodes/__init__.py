@@ -1,0 +1,1 @@
+"""Episodes: started, stepped, finished, imported, exported, recorded."""

@@ -1,0 +1,91 @@
+"""Recordings of episodes: what a camera or a simulator saw, for the people who judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.errors import InvalidValue, NotFound
+from app.service.runtime.cache import Loaded
+from app.service.runtime.ids import read_episode_id
+from app.storage import commands
+from app.storage.database import Database, now_milliseconds
+from app.storage.queries import reading
+from app.storage.sqlite.writer import Write
+
+MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "video/mp4", "video/webm")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is known of a recording beside its content."""
+
+    media_type: str
+    size: int
+    at: int
+
+
+def media_type_of(content: bytes) -> str | None:
+    """What a file is by its first bytes, whatever it calls itself; None for what is not taken."""
+    found: str | None = None
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        found = "image/png"
+    elif content.startswith(b"\xff\xd8\xff"):
+        found = "image/jpeg"
+    elif content.startswith((b"GIF87a", b"GIF89a")):
+        found = "image/gif"
+    elif content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        found = "image/webp"
+    elif content[4:8] == b"ftyp" and content[8:12] not in (b"avif", b"heic", b"qt  "):
+        found = "video/mp4"
+    elif content.startswith(b"\x1a\x45\xdf\xa3") and b"webm" in content[:64]:
+        found = "video/webm"
+    return found
+
+
+class Recordings:
+    """One recording for each episode at most."""
+
+    def __init__(self, database: Database, loaded: Loaded) -> None:
+        self._database = database
+        self._loaded = loaded
+
+    async def put(self, episode: str, content: bytes) -> Recording:
+        """Attach a recording to an episode, in place of the one that it had."""
+        media_type = media_type_of(content)
+        if media_type is None:
+            raise InvalidValue("body", f"one of {', '.join(MEDIA_TYPES)}")
+        hosted = await self._loaded.episode(episode)
+        recording = Recording(media_type, len(content), now_milliseconds())
+        row = {
+            "agent": hosted.agent.number,
+            "episode": hosted.number,
+            "media_type": media_type,
+            "size": recording.size,
+            "content": content,
+            "at": recording.at,
+        }
+        await self._database.write([Write(commands.RECORD, row)])
+        return recording
+
+    async def find(self, episode: str) -> Recording | None:
+        """What is known of the recording of an episode, if it has one."""
+        await self._loaded.episode(episode)
+        row = await self._database.read(reading.recording_row, *read_episode_id(episode))
+        return None if row is None else Recording(row.media_type, row.size, row.at)
+
+    async def read(self, episode: str, first: int, length: int) -> bytes:
+        """Some of its bytes."""
+        content = await self._database.read(
+            reading.recording_part, *read_episode_id(episode), first, length
+        )
+        if content is None:
+            raise NotFound("recording of", episode)
+        return content
+
+    async def drop(self, episode: str) -> None:
+        """Take the recording of an episode away."""
+        if await self.find(episode) is None:
+            raise NotFound("recording of", episode)
+        agent, number = read_episode_id(episode)
+        row = {"the_agent": agent, "the_episode": number}
+        await self._database.write([Write(commands.DROP_RECORDING, row)])

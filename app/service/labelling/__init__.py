@@ -1,0 +1,1 @@
+"""Labels: given, replaced, withdrawn, expired; and the labelling desk's queue."""

@@ -1,0 +1,1 @@
+"""What holds the running service together: container, cache, commits, events."""

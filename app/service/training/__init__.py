@@ -1,0 +1,1 @@
+"""Learning jobs: when agents learn, in which process, and how results are published."""

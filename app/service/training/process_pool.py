@@ -1,0 +1,218 @@
+"""The learning processes: niced, one job each, killed when a job takes too long."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from app.errors import PlauditError
+from app.planning.problem import PlanBudget
+from app.planning.warm_up import warm_up
+from app.service.training.worker import Learner, LearningJob, RankingJob
+from app.storage.sqlite.engine import make_reading_engine
+
+log = logging.getLogger(__name__)
+
+NICENESS = 10
+START_SECONDS = 300.0  # a cold cache compiles for a minute or two
+_READY = "ready"
+_MOST_HOMES = 10_000  # agents whose last process is remembered
+
+Job = LearningJob | RankingJob
+
+
+class JobFailed(PlauditError):
+    """A job that crashed, was killed or took too long, with the reason for people to read."""
+
+
+class LearningProcesses:
+    """A fixed number of processes that take jobs, each one at a time."""
+
+    def __init__(self, count: int, database_url: str, budget: PlanBudget, seconds: float) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["app.service.training.process_pool"])
+        self._seconds = seconds
+        self._slots = [_Slot(context, database_url, budget) for _ in range(count)]
+        self._free = list(self._slots)
+        self._turns = asyncio.Semaphore(count)
+        self._homes: dict[int, _Slot] = {}  # where an agent was last, and is still warm
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="learning")
+        self._closed = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether a process has come up."""
+        return any(slot.is_ready for slot in self._slots)
+
+    @property
+    def busy(self) -> int:
+        """How many processes are at work."""
+        return len(self._slots) - len(self._free)
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that run now."""
+        return [slot.process.pid for slot in self._slots if slot.process and slot.process.pid]
+
+    async def start(self) -> None:
+        """Start every process and wait until each has compiled what it needs."""
+        loop = asyncio.get_running_loop()
+        starts = [loop.run_in_executor(self._threads, slot.start) for slot in self._slots]
+        began = time.perf_counter()
+        outcomes = await asyncio.gather(*starts, return_exceptions=True)
+        failures = [outcome for outcome in outcomes if outcome is not None]
+        if self._closed:
+            return
+        for failure in failures:
+            log.error("a learning process did not start", extra={"reason": str(failure)})
+        fields = {"processes": len(outcomes) - len(failures)}
+        log.info(
+            "learning ready", extra={**fields, "seconds": round(time.perf_counter() - began, 1)}
+        )
+
+    async def run(self, job: Job, started: Callable[[], None] = lambda: None) -> Any:
+        """Do a job in a process that is free: the agent's last one if it can be had."""
+        async with self._turns:
+            slot = self._take(job.agent)
+            try:
+                started()
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(self._threads, slot.run, job, self._seconds)
+            finally:
+                self._free.append(slot)
+
+    def _take(self, agent: int) -> _Slot:
+        home = self._homes.get(agent)
+        slot = home if home is not None and home in self._free else self._free[0]
+        self._free.remove(slot)
+        if len(self._homes) > _MOST_HOMES:
+            self._homes.clear()
+        self._homes[agent] = slot
+        return slot
+
+    async def close(self) -> None:
+        """End every process; a job under way is done again after the next start."""
+        self._closed = True
+        for slot in self._slots:
+            slot.stop()
+        await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
+
+
+class _Slot:
+    """One process and the pipe to it; used by one thread at a time."""
+
+    def __init__(self, context: ForkServerContext, url: str, budget: PlanBudget) -> None:
+        self._context, self._url, self._budget = context, url, budget
+        self._pipe: Connection | None = None
+        self.process: BaseProcess | None = None
+        self.is_ready = False
+        self._stopped = threading.Event()
+        self._starting = threading.Lock()
+
+    def start(self) -> None:
+        """Start the process and wait until it is ready; also for a start that is under way."""
+        with self._starting:
+            self._start()
+
+    def _start(self) -> None:
+        if self._stopped.is_set() or (self.is_ready and self.process and self.process.is_alive()):
+            return
+        self._kill()
+        here, there = self._context.Pipe()
+        process = self._context.Process(
+            target=_serve, args=(there, self._url, self._budget), name="plaudit-learn", daemon=True
+        )
+        process.start()
+        there.close()
+        self._pipe, self.process = here, process
+        if self._stopped.is_set():  # while it started; compiling would keep the server from ending
+            self._kill()
+            raise JobFailed("the server is shutting down")
+        if self._receive(START_SECONDS) != _READY:
+            raise JobFailed("the learning process did not start")
+        self.is_ready = True
+
+    def run(self, job: Job, seconds: float) -> Any:
+        """Send a job and wait for its result."""
+        self.start()
+        assert self._pipe is not None
+        try:
+            self._pipe.send(job)
+        except OSError as error:  # it died since its last job: that is not this job's fault
+            self._kill()
+            if self._stopped.is_set():
+                raise JobFailed("the server is shutting down") from error
+            self.start()
+            self._pipe.send(job)
+        outcome = self._receive(seconds)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def stop(self) -> None:
+        """End the process, whatever it is doing."""
+        self._stopped.set()
+        if self.process is not None:
+            self.process.kill()
+
+    def _receive(self, seconds: float) -> Any:
+        assert self._pipe is not None
+        try:
+            if self._pipe.poll(seconds):
+                return self._pipe.recv()
+        except (EOFError, OSError) as error:
+            code = self._kill()
+            raise JobFailed(f"the learning process died (exit code {code})") from error
+        self._kill()
+        raise JobFailed(f"took longer than the {seconds:g} s that learning may take")
+
+    def _kill(self) -> int | None:
+        """End the process and forget it; its exit code."""
+        self.is_ready = False
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+        if self.process is None:
+            return None
+        self.process.kill()
+        self.process.join()
+        code, self.process = self.process.exitcode, None
+        return code
+
+
+def _serve(pipe: Connection, url: str, budget: PlanBudget) -> None:
+    """The loop of a learning process, until the serving process closes the pipe or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the serving process
+    os.nice(NICENESS)
+    warm_up()
+    learner = Learner(make_reading_engine(url), budget)
+    pipe.send(_READY)
+    while True:
+        try:
+            job = pipe.recv()
+        except (EOFError, OSError):
+            return
+        pipe.send(_outcome(learner, job))
+
+
+def _outcome(learner: Learner, job: Job) -> Any:
+    """What a job gave, or the error that it ended in, in a form that survives the pipe."""
+    try:
+        return learner.run(job)
+    except PlauditError as error:
+        return error
+    except MemoryError:
+        return JobFailed("needed more memory than there is")
+    except Exception as error:
+        return JobFailed(f"{type(error).__name__}: {error}")

@@ -1,0 +1,1 @@
+"""What clients and pages read: rows and models as wire schemas and documents."""

@@ -1,0 +1,1 @@
+"""Every query, by what it reads."""

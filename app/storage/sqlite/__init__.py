@@ -1,0 +1,1 @@
+"""SQLite: the engines, the group-commit writer and the journal of steps."""

@@ -1,0 +1,153 @@
+"""Who is at the browser: signing in and out, and the guard of pages."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+from urllib.parse import parse_qs, quote, urlencode
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import RedirectResponse, Response
+from fastapi.routing import APIRoute
+
+from app.api.http.auth import COOKIE, READ, TheHost
+from app.api.http.problems import problem_of, request_id_of
+from app.errors import Forbidden, InvalidValue, PlauditError, Unauthenticated
+from app.service.access.keys import ANYONE, Caller, Role, check
+from app.service.access.sessions import Session
+from app.web.render.templates import keep, render, root_of
+
+_LARGEST_FORM = 100_000
+
+
+class PageRoute(APIRoute):
+    """A route for people: what goes wrong is a page, and who is not signed in is asked to."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, with errors as pages."""
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except Unauthenticated:
+                return to_sign_in(request)
+            except PlauditError as error:
+                problem = problem_of(error, request_id_of(request))
+                if problem.status >= 500:
+                    raise
+                return render(request, "error.html", problem.status, problem=problem)
+
+        return handled
+
+
+def to_sign_in(request: Request) -> RedirectResponse:
+    """The way to sign in, and back again."""
+    asked = request.url.path.removeprefix(root_of(request))
+    query = f"?{request.url.query}" if request.url.query else ""
+    back = f"?next={quote(asked + query, safe='/')}" if request.method == "GET" else ""
+    return RedirectResponse(f"{root_of(request)}/signin{back}", status_code=303)
+
+
+async def session_of(request: Request) -> Session | None:
+    """The session of the browser; where keys are off everybody has one."""
+    host = request.app.state.host
+    session: Session | None = await host.sessions.read(request.cookies.get(COOKIE))
+    if session is None and not host.keys.are_on:
+        session = await host.sessions.open(ANYONE)
+        request.state.session_is_new = True
+    request.state.session = session
+    return session
+
+
+def page_guard(allowed: frozenset[Role]) -> Any:
+    """The dependency of a page that only some roles may see: the caller, by the API's rules."""
+
+    async def caller(request: Request) -> Caller:
+        session = await session_of(request)
+        if session is None:
+            raise Unauthenticated("sign in first")
+        check(session.caller, allowed)
+        return session.caller
+
+    return Depends(caller)
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form that was sent with the token of the session."""
+    body = await request.body()
+    if len(body) > _LARGEST_FORM:
+        raise InvalidValue("form", f"at most {_LARGEST_FORM} bytes")
+    try:
+        fields = {name: values[-1] for name, values in parse_qs(body.decode()).items()}
+    except ValueError as error:
+        raise InvalidValue("form", "UTF-8 and not too many fields") from error
+    session: Session | None = getattr(request.state, "session", None)
+    if session is not None:
+        given = fields.get("token", "").encode()
+        if not hmac.compare_digest(given, session.token.encode()):
+            raise Forbidden("this form is too old or came from another site; load the page again")
+    return fields
+
+
+router = APIRouter(include_in_schema=False, route_class=PageRoute)
+
+
+@router.get("/signin")
+async def sign_in_page(
+    request: Request, next_: Annotated[str, Query(alias="next", max_length=2000)] = "/"
+) -> Response:
+    """The form; who is signed in already goes on."""
+    session = await session_of(request)
+    if session is not None:
+        return RedirectResponse(_onward(request, session.caller, next_), status_code=303)
+    return render(request, "signin.html", next=_safe(next_), wrong=False)
+
+
+@router.post("/signin")
+async def sign_in(request: Request, host: TheHost) -> Response:
+    """Open a session with a key.
+
+    There is no session yet to hold a token, and a forged sign-in is refused by where it comes from.
+    """
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise Forbidden("sign in from the page of this server")
+    fields = await form_of(request)
+    onward = _safe(fields.get("next", "/"))
+    try:
+        caller = await host.keys.caller(f"Bearer {fields.get('key', '').strip()}")
+    except Unauthenticated:
+        return render(request, "signin.html", 401, next=onward, wrong=True)
+    session = await host.sessions.open(caller)
+    answer = RedirectResponse(_onward(request, caller, onward), status_code=303)
+    keep(request, answer, session)
+    return answer
+
+
+@router.post("/signout")
+async def sign_out(request: Request) -> Response:
+    """End the session."""
+    if await session_of(request) is not None:
+        await form_of(request)
+    answer = RedirectResponse(f"{root_of(request)}/signin", status_code=303)
+    answer.delete_cookie(COOKIE, path=root_of(request) or "/", httponly=True, samesite="lax")
+    return answer
+
+
+def _safe(path: str) -> str:
+    """Where to go on to: a path of this server, whatever a link said."""
+    plain = path.startswith("/") and not path.startswith("//")
+    return path if plain and "\\" not in path and path.isprintable() else "/"
+
+
+def _onward(request: Request, caller: Caller, path: str) -> str:
+    path = _safe(path)
+    if path == "/" and not caller.may(READ):
+        path = "/label"
+    return root_of(request) + path
+
+
+def link(request: Request, path: str, **query: str) -> str:
+    """An address of this server."""
+    return f"{root_of(request)}{path}" + (f"?{urlencode(query)}" if query else "")

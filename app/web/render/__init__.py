@@ -1,0 +1,1 @@
+"""How pages are rendered: templates, charts, wording, assets, security headers."""

@@ -1,0 +1,162 @@
+"""Episodes, as clients start, end, judge and see them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field, StrictBool
+
+from app.service.agents.specification import LabelsWanted
+from app.wire.base import (
+    Action,
+    Answer,
+    Comment,
+    Label,
+    Learning,
+    Metadata,
+    ShortText,
+    State,
+    Status,
+    Wire,
+)
+
+
+class NewEpisode(Wire):
+    """An episode to start."""
+
+    external_id: ShortText | None = Field(default=None, description="your own name for it")
+    mode: Literal["learn", "exploit"] = Field(
+        default="learn", description="`exploit` plays without bonuses; it is learned from too"
+    )
+    metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
+    labels_wanted: LabelsWanted | None = Field(
+        default=None, description="labellers who judge it; by default as many as the agent says"
+    )
+    wait: StrictBool = Field(
+        default=True,
+        description="wait, within bounds, for learning that is under way; false starts at once",
+    )
+
+
+class EpisodeSummary(Answer):
+    """An episode without its steps."""
+
+    id: str = Field(examples=["eps_0123456789_17"], description="opaque")
+    agent: str = Field(description="the id of its agent")
+    number: int = Field(description="counts from 0 within the agent")
+    external_id: str | None = Field(description="your own name for it")
+    mode: Literal["learn", "exploit", "imported"] = Field(
+        description="how it is played; `imported` was played elsewhere"
+    )
+    status: Status = Field(description="where it stands")
+    label_required: bool = Field(description="whether it waits for a label once it is over")
+    labels_wanted: int = Field(description="verdicts that it waits for")
+    labels_given: int = Field(description="verdicts that it has now")
+    label: Literal[0, 1] | None = Field(
+        description="its verdict: 1 good, 0 bad, null none; of several the majority, 0 where they "
+        "are equal, null until all are there"
+    )
+    policy_version: int = Field(description="the version that its policy is pinned to")
+    horizon: int = Field(description="steps it has at most")
+    length: int = Field(description="steps taken")
+    metadata: Metadata = Field(description="yours, as it was given")
+    created_at: datetime = Field(description="when it started")
+    finished_at: datetime | None = Field(description="when it was over")
+    labelled_at: datetime | None = Field(description="when its label was given")
+    information: float | None = Field(
+        default=None, description="nats that its label would teach, where that was asked for"
+    )
+
+
+class StepView(Answer):
+    """One step of an episode."""
+
+    step: int = Field(description="counts from 0")
+    state: State = Field(description="as it was sent")
+    action: Action = Field(description="what was answered")
+    share: float | None = Field(
+        description="what it adds to the predicted log-odds of a good label"
+    )
+
+
+class LabelChange(Answer):
+    """A label that an episode was given; null where one was withdrawn."""
+
+    label: Literal[0, 1] | None = Field(description="1 good, 0 bad, null withdrawn")
+    labeller: str | None = Field(description="who judged")
+    comment: str | None = Field(description="what they said")
+    at: datetime = Field(description="when")
+
+
+class VerdictView(Answer):
+    """What one labeller says of an episode now."""
+
+    label: Literal[0, 1] = Field(description="1 good, 0 bad")
+    labeller: str | None = Field(description="who judged")
+    at: datetime = Field(description="when")
+
+
+class EpisodeView(EpisodeSummary):
+    """An episode with all there is to know of it."""
+
+    steps: list[StepView] = Field(description="in their order")
+    final: State | None = Field(description="the state it ended in or led to, where reported")
+    terminated: bool = Field(description="whether the environment ended it in `final`")
+    verdicts: list[VerdictView] = Field(description="those that hold; each is learned from")
+    labels: list[LabelChange] = Field(description="every change of them, oldest first")
+    predicted: float | None = Field(description="probability of a good label, by what is learned")
+    after_end: float | None = Field(description="the share of the steps after its end")
+
+
+class EpisodePage(Answer):
+    """Some episodes, and where the next ones begin."""
+
+    items: list[EpisodeSummary] = Field(description="in the order that was asked for")
+    next: str | None = Field(description="pass it as `cursor` to read on; null at the end")
+
+
+class Finish(Wire):
+    """The end of an episode before the horizon, or where its last step led to."""
+
+    state: State | None = Field(default=None, description="the state it ended in")
+    terminated: StrictBool | None = Field(
+        default=None,
+        description="whether the environment ended it there (by default before the horizon, not "
+        "after the last step); false means that it was only cut off",
+    )
+
+
+class Verdict(Wire):
+    """Good or bad."""
+
+    label: Label = Field(description="1 or true is good, 0 or false is bad")
+    comment: Comment | None = Field(default=None, description="why, for people")
+    labeller: ShortText | None = Field(
+        default=None, description="who judged; by default the name of the key"
+    )
+
+
+class VerdictAnswer(Answer):
+    """A label that is stored."""
+
+    episode: str = Field(description="its id")
+    label: Literal[0, 1] | None = Field(
+        description="of the episode as it is now; null where it was withdrawn or more are wanted"
+    )
+    verdicts: int = Field(description="how many the episode has now")
+    labels_wanted: int = Field(description="how many it waits for")
+    status: Status = Field(description="where the episode stands now")
+    learning: Learning
+    policy_version: int = Field(
+        description="the version in force; not yet the one that knows this label"
+    )
+
+
+class RecordingView(Answer):
+    """A recording that is stored."""
+
+    episode: str = Field(description="the id of its episode")
+    media_type: str = Field(description="what it is, by its content", examples=["video/mp4"])
+    size: int = Field(description="in bytes", examples=[48213])
+    at: datetime = Field(description="when it was attached")

@@ -1,0 +1,41 @@
+"""Keys, with their secret once and without it ever after."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import Field
+
+from app.service.access.keys import Role
+from app.wire.base import Answer, ShortText, Wire
+
+
+class NewKey(Wire):
+    """A key to create."""
+
+    name: ShortText = Field(description="for people: who or what it is for")
+    role: Role = Field(description="what it may do")
+
+
+class KeyView(Answer):
+    """A key without its secret."""
+
+    id: str = Field(description="opaque")
+    name: str = Field(description="for people")
+    role: Role = Field(description="what it may do")
+    created_at: datetime = Field(description="when it was made")
+    revoked_at: datetime | None = Field(
+        description="since when it opens nothing; null while it works"
+    )
+
+
+class CreatedKey(KeyView):
+    """A key with its secret, which is shown this once."""
+
+    secret: str | None = Field(description="null where a repeated request made no new key")
+
+
+class KeyList(Answer):
+    """Every key."""
+
+    items: list[KeyView] = Field(description="oldest first")

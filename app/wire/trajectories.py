@@ -1,0 +1,77 @@
+"""Episodes that were played elsewhere."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
+
+from app.service.agents.specification import LabelsWanted
+from app.wire.base import (
+    Action,
+    Answer,
+    Comment,
+    Label,
+    Learning,
+    Metadata,
+    ShortText,
+    State,
+    Status,
+    Wire,
+)
+
+
+class _Logged(BaseModel):
+    """What a log may say more about than is taken in."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+class LoggedVerdict(_Logged):
+    """What one labeller said."""
+
+    label: Label = Field(description="1 or true is good, 0 or false is bad")
+    labeller: ShortText | None = Field(default=None, description="who judged")
+    comment: Comment | None = Field(default=None, description="why, for people")
+
+
+class LoggedTrajectory(_Logged):
+    """An episode that was played elsewhere; a line of an export is one too."""
+
+    states: list[State] = Field(description="one more than actions where the end is known")
+    actions: list[Action] = Field(description="one for every step")
+    label: Label | None = Field(default=None, description="its verdict, if there is one")
+    terminated: StrictBool | None = Field(
+        default=None, description="by default whether it is shorter than the horizon"
+    )
+    status: Status | None = Field(
+        default=None, description="`completed` or `abandoned` keep it out of the labelling queue"
+    )
+    external_id: ShortText | None = Field(default=None, description="your own name for it")
+    labeller: ShortText | None = Field(default=None, description="who gave `label`")
+    verdicts: list[LoggedVerdict] = Field(
+        default=[],
+        max_length=20,
+        description="where several judged it, in place of `labeller`; with a `label`, which is "
+        "their majority, no more are waited for",
+    )
+    labels_wanted: LabelsWanted | None = Field(
+        default=None, description="by default as the agent says, or as many as there are"
+    )
+    metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
+
+
+class Trajectories(Wire):
+    """Logged episodes: all are taken, or none."""
+
+    trajectories: list[LoggedTrajectory] = Field(
+        min_length=1, max_length=100_000, description="all are taken, or none"
+    )
+
+
+class TrajectoriesAnswer(Answer):
+    """Where logged episodes went."""
+
+    agent: str = Field(description="the id of the agent")
+    imported: int = Field(description="how many")
+    first: str = Field(description="the id of the first")
+    last: str = Field(description="the id of the last")
+    learning: Learning

@@ -1,0 +1,92 @@
+"""What an agent believes of each place, and what random play would come to: against enumeration."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from app.agents.baseline import PLAYED, uniform_success
+from app.agents.state_summary import followers_of, least_known, places_of
+from tests.agents.test_tabular_insight import FEATURES, A, H, S, taught
+
+
+def everything_that_may_happen(insight):
+    """(probability, logit) of every episode of random play, one step after the other."""
+    starts = insight.start / insight.start.sum()
+    open_ = [(float(starts[s]), s, 0, insight.offset) for s in range(S)]
+    for step in range(H):
+        following = []
+        for (chance, state, memory, logit), action in product(open_, range(A)):
+            known = int(insight.update[memory, state])
+            own = logit + insight.weights[step, state, action]
+            each = followers_of(insight, state, action, 99)
+            if step + 1 == H:
+                yield chance / A, own + insight.remembered[known]
+            elif not each:
+                following += [(chance / A / S, s, known, own) for s in range(S)]
+            for one in each if step + 1 < H else ():
+                share = chance / A * one.probability
+                if one.ended:
+                    end = S if one.state is None else one.state
+                    last = known if one.state is None else int(insight.update[known, end])
+                    worth = insight.ended_weights[step + 1, end] + insight.remembered[last]
+                    yield share, own + worth
+                else:
+                    following.append((share, one.state, known, own))
+        open_ = following
+
+
+@pytest.mark.parametrize("features", FEATURES, ids=str)
+def test_random_play_is_worth_what_enumeration_says(features):
+    insight = taught(features).insight()
+    chances, logits = np.array(list(everything_that_may_happen(insight))).T
+    assert chances.sum() == pytest.approx(1)
+    found = uniform_success(insight, np.random.default_rng(1), 20 * PLAYED)
+    assert found == pytest.approx(
+        float(chances @ expit(logits)), abs=4 * 0.5 / (20 * PLAYED) ** 0.5
+    )
+
+
+def test_a_model_without_transitions_can_be_played_too():
+    insight = taught(FEATURES[0]).insight()
+    empty = replace(
+        insight,
+        indptr=np.zeros(S * A + 1, dtype=np.int64),
+        columns=np.zeros(0, dtype=np.int64),
+        probabilities=np.zeros(0),
+    )
+    assert 0 < uniform_success(empty, np.random.default_rng(0)) < 1
+    assert followers_of(empty, 0, 0, 5) == []
+
+
+def test_places_have_the_largest_weight_whatever_its_sign():
+    insight = taught(FEATURES[2]).insight()
+    places = places_of(insight)
+    for state in range(S):
+        each = insight.weights[:, state, :].ravel()
+        assert places.weights[state] == each[np.abs(each).argmax()]
+    assert places.visits.sum() == insight.visits.sum()
+    assert places.bonuses == pytest.approx(insight.bonuses.max(axis=(0, 2)))
+
+
+def test_the_least_known_are_the_least_tried_where_it_has_been():
+    insight = taught(FEATURES[0]).insight()
+    visits = np.array([[5, 0], [0, 0], [2, 9]])
+    found = least_known(replace(insight, visits=visits), 3)
+    assert [(one.state, one.action, one.visits) for one in found] == [
+        (0, 1, 0),
+        (2, 0, 2),
+        (0, 0, 5),
+    ]
+
+
+def test_what_follows_is_the_likeliest_first_and_adds_up():
+    insight = taught(FEATURES[0]).insight()
+    for state, action in product(range(S), range(A)):
+        found = followers_of(insight, state, action, 99)
+        chances = [one.probability for one in found]
+        assert sum(chances) == pytest.approx(1)
+        assert chances == sorted(chances, reverse=True)
+        assert followers_of(insight, state, action, 1) == found[:1]

@@ -1,0 +1,57 @@
+"""A real server in a process of its own, on a real SQLite file, for every test of the service."""
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.support.browser import CHROMIUM, need_chromium
+from tests.support.running import RunningServer, create_agent, wait_learned
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory):
+    """One server for all tests that leave it as they found it; keys are off."""
+    with RunningServer(tmp_path_factory.mktemp("shared")) as server:
+        yield server
+
+
+@pytest.fixture
+def client(shared_server):
+    """An HTTP client of the shared server."""
+    with shared_server.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def agent(shared_server):
+    """An agent of the shared server that any test of a file may play with."""
+    with shared_server.client() as client:
+        agent = create_agent(client)
+        wait_learned(client, agent)
+        return agent
+
+
+@pytest.fixture
+def start_server(tmp_path):
+    """Start servers of one's own: `start_server(PLAUDIT_…=…)`; all are stopped afterwards."""
+    started = []
+
+    def start(folder=None, **environment):
+        server = RunningServer(folder or tmp_path, **environment)
+        started.append(server)
+        return server.start()
+
+    yield start
+    for server in started:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A real browser."""
+    need_chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()

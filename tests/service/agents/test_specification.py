@@ -1,0 +1,164 @@
+"""Specifications: what clients ask for, read strictly and checked against the budget."""
+
+import pytest
+
+from app.errors import BudgetExceeded, InvalidValue
+from app.planning.problem import PlanBudget
+from app.service.agents.specification import LONGEST_TIMEOUT, Limits, read_specification
+
+PLAIN = {
+    "states": {"kind": "discrete", "n": 4},
+    "actions": {"kind": "labels", "values": ["left", "right"]},
+    "horizon": 5,
+}
+LIMITS = Limits(
+    max_states=100, max_cells=10_000, max_horizon=5_000, budget=PlanBudget(cells=1e7, bytes=1e9)
+)
+
+
+def spec(**changes):
+    return read_specification(PLAIN | changes)
+
+
+def test_the_mathematics_gets_sizes_and_the_default_kind():
+    plain = spec().agent_spec
+    assert (plain.states, plain.actions, plain.horizon) == (4, 2, 5)
+    assert plain.algorithm["kind"] == "thompson"
+    assert plain.seed == 0
+
+
+def test_options_without_a_kind_are_those_of_the_default():
+    assert spec(algorithm={"draws": 3}).options.kind == "thompson"
+    assert spec(algorithm={"draws": 3}).options.draws == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"algorithm": {"kind": "magic"}}, "algorithm.kind"),
+        ({"algorithm": {"kind": "uniform", "draws": 3}}, "algorithm.draws"),
+        ({"algorithm": {"kind": "thompson", "draws": 0}}, "algorithm.draws"),
+        ({"algorithm": {"kind": "thompson", "draws": "3"}}, "algorithm.draws"),
+        ({"algorithm": {"kind": "thompson", "spread": True}}, "algorithm.spread"),
+        ({"horizon": 0}, "horizon"),
+        ({"horizon": "5"}, "horizon"),
+        ({"horizon": 5.0}, "horizon"),
+        ({"horizon": True}, "horizon"),
+        ({"horizon": 10**30}, "horizon"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**63}, "seed"),
+        ({"states": {"kind": "discrete", "n": 0}}, "states.n"),
+        ({"states": {"kind": "cube"}}, "states.kind"),
+        ({"actions": {"kind": "box", "low": [0], "high": [1], "bins": [2]}}, "actions.kind"),
+        ({"features": {"kind": "one_hot", "over": []}}, "features.over"),
+        ({"features": {"kind": "one_hot", "over": ["time"]}}, "features.over.0"),
+        ({"default_label": 2}, "default_label"),
+        ({"surprise": 1}, "surprise"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_field(changes, field):
+    with pytest.raises(InvalidValue) as refused:
+        spec(**changes)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("PT30M", 1800), ("P2D", 172800), ("P1W", 604800), ("P1DT2H3M4.5S", 93784.5), ("PT0.5S", 0.5)],
+)
+def test_durations_are_read(text, seconds):
+    assert spec(label_timeout=text).timeout_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "P", "PT", "P1DT", "1D", "PT1X", "P1Y", "P1M", "-PT1S", "PT0S", "P99999W", "pt1s"),
+        *("PT1S\n", "PT٣S", "PT" + "9" * 400 + "S"),
+    ],
+)
+def test_what_is_no_duration_is_refused(text):
+    with pytest.raises(InvalidValue, match="label_timeout"):
+        spec(label_timeout=text).check(LIMITS)
+
+
+def test_the_longest_timeout_is_ten_years():
+    assert spec(label_timeout="P3650D").timeout_seconds == LONGEST_TIMEOUT
+    assert spec().timeout_seconds is None
+
+
+@pytest.mark.parametrize(
+    ("given", "start"),
+    [
+        ([1], (0.0, 1.0, 0.0, 0.0)),
+        ([0, 3], (0.5, 0.0, 0.0, 0.5)),
+        ([0, 0, 1, 1], (0.5, 0.5, 0.0, 0.0)),
+        ([0.25, 0.0, 0.75, 0.0], (0.25, 0.0, 0.75, 0.0)),
+        ({"states": [2, 0], "probabilities": [0.9, 0.1]}, (0.1, 0.0, 0.9, 0.0)),
+    ],
+)
+def test_first_states_are_a_list_or_a_distribution(given, start):
+    assert spec(initial_states=given).agent_spec.initial_states == pytest.approx(start)
+
+
+def test_first_states_may_be_names():
+    named = spec(states={"kind": "labels", "values": ["kitchen", "hall"]}, initial_states=["hall"])
+    assert named.agent_spec.initial_states == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [],
+        [4],
+        ["0"],
+        [0.5, 0.5],
+        [0.5, 0.6, 0.0, 0.0],
+        [1.5, -0.5, 0.0, 0.0],
+        {"states": [0], "probabilities": [0.5]},
+        {"states": [0, 1], "probabilities": [1.0]},
+    ],
+)
+def test_first_states_that_cannot_be_are_refused(given):
+    with pytest.raises(InvalidValue, match="initial_states"):
+        spec(initial_states=given).check(LIMITS)
+
+
+def test_a_box_without_bins_is_refused_where_they_are_needed():
+    box = {"kind": "box", "low": [0.0], "high": [1.0]}
+    with pytest.raises(InvalidValue, match="bins for every number"):
+        spec(states=box).check(LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "lower"),
+    [
+        ({"states": {"kind": "discrete", "n": 101}}, "number of states"),
+        ({"horizon": 5000}, "horizon"),
+        ({"horizon": 500, "algorithm": {"epsilon": 1e-5}}, r"algorithm\.epsilon"),
+        (
+            {"states": {"kind": "box", "low": [0] * 40, "high": [1] * 40, "bins": [9] * 40}},
+            "states",
+        ),
+    ],
+)
+def test_what_could_not_be_served_is_refused_with_what_to_lower(changes, lower):
+    with pytest.raises(BudgetExceeded, match=lower):
+        spec(**changes).check(LIMITS)
+
+
+def test_what_fits_is_let_through_with_notes():
+    assert set(spec().check(LIMITS)) == {"progress", "warnings"}
+
+
+def test_what_is_stored_reads_back_the_same():
+    full = spec(
+        states={"kind": "box", "low": [0.0, -1.0], "high": [1.0, 1.0], "bins": [2, 3]},
+        features={"kind": "one_hot", "over": ["state"], "steps": {"last": 2}},
+        algorithm={"kind": "ucbvi", "radius": 1.0},
+        seed=2**63 - 1,
+        label_timeout="PT1H",
+        default_label=0,
+    )
+    stored = full.model_dump(mode="json", exclude_unset=True)
+    assert read_specification(stored) == full

@@ -1,0 +1,134 @@
+"""The dashboard in a real browser: live, quick with very much in it, and quiet."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.browser import PATIENCE, Watched, need_chromium
+from tests.support.crowded import crowd
+from tests.support.running import (
+    RunningServer,
+    create_agent,
+    play,
+    start_episode,
+    wait_learned,
+)
+
+STATES = [0, 1, 2, 3, 3]
+GRID = {"kind": "grid", "rows": 2, "cols": 2}
+PAINTED = """() => new Promise(done => new PerformanceObserver(list => {
+  for (const one of list.getEntries())
+    if (one.name === "first-contentful-paint") done(one.startTime);
+}).observe({ type: "paint", buffered: true }))"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server with 1000 agents, below a path as behind a proxy."""
+    need_chromium()
+    folder = tmp_path_factory.mktemp("dashboard")
+    crowd(f"sqlite:///{folder}/plaudit.db", 1000)
+    with RunningServer(folder, PLAUDIT_ROOT_PATH="/deep/plaudit") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def big(server):
+    """An agent with 5000 labelled episodes; its id."""
+    with server.client() as client:
+        agent = create_agent(client, name="big", display=GRID)
+        for first in range(0, 5000, 1000):
+            lines = [
+                {"states": [0, 1, i % 4, i % 4, i % 4], "actions": [i % 2] * 5, "label": i % 2}
+                for i in range(first, first + 1000)
+            ]
+            answer = client.post(f"/v1/agents/{agent}/trajectories", json={"trajectories": lines})
+            assert answer.is_success, answer.text
+        wait_learned(client, agent)
+        return agent
+
+
+@pytest.fixture
+def visit(server, chromium):
+    """Open a page; no page may complain, or ask another server."""
+    watched, contexts = Watched(), []
+
+    def opened(path, **options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        watched.watch(context)
+        page = context.new_page()
+        page.goto(f"{server.url}{path}")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert watched.complaints == []
+    assert watched.asked
+    assert watched.strangers(server.url) == []
+
+
+def test_the_page_of_an_agent_follows_labels_without_being_loaded_again(server, visit):
+    with server.client() as client:
+        agent = create_agent(client, display=GRID)
+        play(client, start_episode(client, agent), STATES, label=1)
+        wait_learned(client, agent)
+        page = visit(f"/agents/{agent}")
+        expect(page.locator("#live-state")).to_have_text("live", timeout=PATIENCE)
+        page.evaluate("window.stillHere = true")
+        page.locator("#curve-numbers summary").click()
+        expect(page.locator("#success")).to_contain_text("of 1 labelled")
+        episode = start_episode(client, agent)
+        play(client, episode, STATES)
+        expect(page.locator("#waiting")).to_contain_text("1", timeout=PATIENCE)
+        client.post(f"/v1/episodes/{episode}/label", json={"label": 0}).raise_for_status()
+        expect(page.locator("#success")).to_contain_text("50", timeout=PATIENCE)
+        expect(page.locator("#success")).to_contain_text("of 2 labelled")
+        version = wait_learned(client, agent)["policy_version"]
+        newest = page.locator("#versions tbody tr").first
+        expect(newest).to_contain_text(str(version), timeout=PATIENCE)
+        assert page.evaluate("window.stillHere") is True
+        assert page.locator("#curve-numbers").get_attribute("open") is not None
+
+
+def test_a_state_is_chosen_with_the_keyboard_alone(server, visit):
+    with server.client() as client:
+        agent = create_agent(client, display=GRID)
+        play(client, start_episode(client, agent), STATES, label=1)
+        wait_learned(client, agent)
+    page = visit(f"/agents/{agent}")
+    page.locator("#cell-2").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**state=2*")
+    expect(page.locator("td.chosen")).to_have_count(1)
+    expect(page.locator("#state")).to_have_value("2")
+    page.locator("#action").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**action=1*")
+    expect(page.locator("#followers")).to_contain_text("state 2")
+
+
+@pytest.mark.parametrize("what", ["agents", "agent", "episode", "labellers"])
+def test_very_much_is_painted_soon_and_fits_a_phone(visit, big, what):
+    path = {
+        "agents": "/",
+        "agent": f"/agents/{big}",
+        "episode": f"/episodes/{big.replace('agt', 'eps')}_4999",
+        "labellers": "/labellers",
+    }[what]
+    for width, scheme in ((1200, "light"), (390, "dark")):
+        page = visit(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
+        painted = page.evaluate(PAINTED)
+        print(f"{what} at {width}: first contentful paint after {painted:.0f} ms")
+        assert page.locator("h1").is_visible()
+        beyond = page.evaluate("document.body.scrollWidth - document.documentElement.clientWidth")
+        assert beyond <= 0
+    if what == "agent":
+        assert "of 5000 labelled" in page.locator("#success").inner_text()
+    if what == "agents":
+        assert int(page.locator("main > .quiet").first.inner_text().split()[0]) > 1000
+        page.get_by_role("link", name="Older").click()
+        page.wait_for_url("**page=2*")
+        assert page.locator(".agent-card").count() == 50

@@ -1,0 +1,65 @@
+"""Pages ask the database a fixed number of questions, however many agents and episodes it has."""
+
+import asyncio
+
+import httpx
+import pytest
+from sqlalchemy import event
+
+from app.main import create_app
+from app.service.runtime.ids import agent_id, episode_id
+from app.settings import Settings
+from tests.support.crowded import BIG, crowd
+
+MOST = 10  # questions a page may ask
+PAGES = {
+    "agents": "/",
+    "agents, second page": "/?page=2",
+    "agent": f"/agents/{agent_id(BIG)}",
+    "episode": f"/episodes/{episode_id(BIG, 7)}",
+    "labellers": "/labellers",
+}
+
+_BESIDE = ("BEGIN", "label_due <=", "FROM keys")  # what the server asks by the clock
+
+
+async def _count(url):
+    """How many statements each page takes, and how many bytes it has."""
+    app = create_app(Settings(database_url=url, learning_processes=1))
+    asked = {}
+    async with app.router.lifespan_context(app):
+        statements = []
+        engine = app.state.host.database._read_engine
+
+        @event.listens_for(engine, "before_cursor_execute")
+        def _note(connection, cursor, statement, *_):
+            if not any(words in statement for words in _BESIDE):
+                statements.append(statement)
+
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            for name, path in PAGES.items():
+                statements.clear()
+                answer = await client.get(path)
+                assert answer.status_code == 200, answer.text
+                asked[name] = len(statements), len(answer.content)
+    return asked
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """Statements and bytes of each page: of a small database, and of a large one."""
+    found = {}
+    for size, (count, most) in {"small": (60, 30), "large": (1000, 5000)}.items():
+        url = f"sqlite:///{tmp_path_factory.mktemp(size)}/plaudit.db"
+        crowd(url, count, most=most)
+        found[size] = asyncio.run(_count(url))
+    print("(statements, bytes) of each page:", found)
+    return found
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_asks_as_little_of_a_large_database_as_of_a_small_one(counted, name):
+    small, large = counted["small"][name], counted["large"][name]
+    assert large[0] == small[0] <= MOST
+    assert large[1] < 200_000

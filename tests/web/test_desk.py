@@ -1,0 +1,352 @@
+"""The labelling desk in a real browser."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.api.test_keys import create_key
+from tests.support.browser import PATIENCE, Watched
+from tests.support.running import LAKE, RunningServer, create_agent
+
+ADMIN_KEY = "an-admin-key-of-this-test"
+GRID = LAKE | {"display": {"kind": "grid", "rows": 2, "cols": 2}}
+PATH = {"states": [0, 1, 3, 2, 0, 1], "actions": [0, 1, 1, 0, 1]}
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360606060000000050001a5f64540"
+    "0000000049454e44ae426082"
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server with keys on."""
+    folder = tmp_path_factory.mktemp("desk")
+    with RunningServer(folder, PLAUDIT_ADMIN_KEY=ADMIN_KEY) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def open_server(tmp_path_factory):
+    """A server below a path, with keys off."""
+    folder = tmp_path_factory.mktemp("deep")
+    with RunningServer(folder, PLAUDIT_ROOT_PATH="/deep/plaudit") as server:
+        yield server
+
+
+@pytest.fixture
+def admin(server):
+    with server.client(ADMIN_KEY) as admin:
+        yield admin
+
+
+@pytest.fixture
+def people(chromium):
+    """Browsers of people, each with cookies of its own; none may complain or look elsewhere."""
+    watched, contexts, urls = Watched(), [], set()
+
+    def person(url, **options):
+        context = chromium.new_context(**options)
+        watched.watch(context)
+        contexts.append(context)
+        urls.add(url)
+        return context.new_page()
+
+    yield person
+    for context in contexts:
+        context.close()
+    assert watched.complaints == []
+    assert watched.asked
+    for url in urls:
+        assert watched.strangers(url) == []
+
+
+def waiting(client, count, specification=GRID, **more):
+    """An agent with episodes that wait for a label; its id."""
+    agent = create_agent(client, **specification)
+    logged = {"trajectories": [PATH | more for _ in range(count)]}
+    answer = client.post(f"/v1/agents/{agent}/trajectories", json=logged)
+    assert answer.is_success, answer.text
+    return agent
+
+
+def sign_in(page, server, secret, path="/label"):
+    page.goto(server.url + path)
+    page.get_by_label("Your key").fill(secret)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def shown(page):
+    """The name of the episode before a person, once one is there."""
+    heading = page.locator("#work:not([hidden]) #episode-name")
+    heading.wait_for()
+    return heading.inner_text()
+
+
+def press(page, key, left):
+    """Press a key and wait until the desk has taken it in."""
+    page.keyboard.press(key)
+    expect(page.locator("#left")).to_have_text(str(left), timeout=PATIENCE)
+    expect(page.locator("#desk")).to_have_attribute("aria-busy", "false", timeout=PATIENCE)
+
+
+def episodes(client, agent):
+    answer = client.get("/v1/episodes", params={"agent": agent, "limit": 100})
+    return answer.json()["items"]
+
+
+def test_a_labeller_labels_ten_episodes_by_keyboard_and_undoes_one(server, admin, people):
+    agent = waiting(admin, 11)
+    key = create_key(admin, "labeller", "Ada <b>Lovelace</b>")
+    page = people(server.url)
+    sign_in(page, server, key["secret"], f"/label?agent={agent}")
+    expect(page.locator("#left")).to_have_text("11", timeout=PATIENCE)
+    verdicts = {}
+    for i in range(10):
+        label = i % 3 == 0
+        number = int(shown(page).rsplit(" ", 1)[1])
+        assert number not in verdicts
+        page.keyboard.press("c")
+        page.keyboard.type(f"good because of {i}")  # letters here are no verdicts
+        page.keyboard.press("Escape")
+        press(page, "g" if label else "b", 10 - i)
+        verdicts[number] = int(label)
+    note = page.locator("#past li").first
+    expect(note).to_contain_text("predicted success", timeout=PATIENCE)
+    expect(note).to_contain_text("of the policy changed", timeout=PATIENCE)
+    press(page, "u", 2)
+    withdrawn = int(shown(page).rsplit(" ", 1)[1])
+    assert withdrawn == number
+    given = verdicts.pop(withdrawn)
+    stored = {one["number"]: one for one in episodes(admin, agent)}
+    assert {n: one["label"] for n, one in stored.items() if one["label"] is not None} == verdicts
+    assert stored[withdrawn]["status"] == "awaiting_label"
+    history = admin.get(f"/v1/episodes/{stored[withdrawn]['id']}").json()["labels"]
+    assert [one["label"] for one in history] == [given, None]
+    assert {one["labeller"] for one in history} == {"Ada <b>Lovelace</b>"}
+    assert history[0]["comment"] == "good because of 9"
+    assert admin.get(f"/v1/agents/{agent}").json()["episodes"]["labelled"] == 9
+
+
+def test_two_people_never_get_the_same_episode(server, admin, people):
+    agent = waiting(admin, 8)
+    secret = create_key(admin, "labeller")["secret"]  # they even share a key
+    pages = [people(server.url), people(server.url)]
+    for page in pages:
+        sign_in(page, server, secret, f"/label?agent={agent}")
+    seen = []
+    for left in range(8, 2, -1):
+        before = [shown(page) for page in pages]
+        assert before[0] != before[1]
+        page = pages[left % 2]
+        seen.append(before[left % 2])
+        press(page, "g", left - 1)
+    assert len(set(seen)) == 6
+    for page in pages:  # one is left for each: they change places, in their own time
+        press(page, "s", 2)
+    assert {shown(page) for page in pages} | set(seen) == {f"lake · episode {i}" for i in range(8)}
+
+
+def test_two_people_judge_the_same_episode_and_neither_gets_it_twice(server, admin, people):
+    agent = waiting(admin, 2, GRID | {"labels_wanted": 2})
+    pages = {}
+    for name in ("Ann", "Ben"):
+        page = pages[name] = people(server.url)
+        secret = create_key(admin, "labeller", name)["secret"]
+        sign_in(page, server, secret, f"/label?agent={agent}")
+        expect(page.locator("#left")).to_have_text("2", timeout=PATIENCE)
+    ann, ben = pages["Ann"], pages["Ben"]
+    seen = {"Ann": [shown(ann)], "Ben": [shown(ben)]}
+    assert seen["Ann"] != seen["Ben"]  # one at a time
+    expect(ann.locator("#so-far")).to_have_text("0 of 2 verdicts so far")
+    press(ann, "g", 1)
+    expect(ann.locator("#empty")).to_contain_text("others have them", timeout=PATIENCE)
+    press(ben, "b", 1)
+    seen["Ben"].append(shown(ben))
+    expect(ben.locator("#so-far")).to_have_text("1 of 2 verdicts so far")
+    assert "good" not in ben.locator(".stage").inner_text().lower()  # what Ann said
+    assert seen["Ben"][1] == seen["Ann"][0]
+    press(ben, "b", 0)
+    expect(ben.locator("#empty")).to_contain_text("No episode waits", timeout=PATIENCE)
+    seen["Ann"].append(shown(ann))  # by itself
+    assert seen["Ann"][1] == seen["Ben"][0]
+    press(ann, "g", 0)
+    press(ann, "u", 1)  # her own, and not his
+    assert shown(ann) == seen["Ann"][1]
+    expect(ann.locator("#so-far")).to_have_text("1 of 2 verdicts so far")
+    press(ben, "s", 0)  # nothing is left for him
+    press(ann, "b", 0)
+    for one in episodes(admin, agent):
+        view = admin.get(f"/v1/episodes/{one['id']}").json()
+        said = {verdict["labeller"]: verdict["label"] for verdict in view["verdicts"]}
+        again = seen["Ann"][1] == f"lake · episode {view['number']}"
+        assert said == {"Ann": 0 if again else 1, "Ben": 0}
+        assert (view["status"], view["label"]) == ("labelled", 0)
+
+
+def test_undo_leaves_an_episode_to_who_has_it_by_now(server, admin, people):
+    agent = waiting(admin, 1, GRID | {"labels_wanted": 2})
+    ann, ben = people(server.url), people(server.url)
+    sign_in(ann, server, create_key(admin, "labeller", "Ann")["secret"], f"/label?agent={agent}")
+    shown(ann)
+    press(ann, "g", 0)
+    sign_in(ben, server, create_key(admin, "labeller", "Ben")["secret"], f"/label?agent={agent}")
+    assert shown(ben) == "lake · episode 0"
+    press(ann, "u", 1)
+    expect(ann.locator("#trouble")).to_contain_text("Your verdict is withdrawn")
+    expect(ann.locator("#empty")).to_contain_text("others have them")
+    press(ben, "b", 0)
+    assert shown(ann) == "lake · episode 0"  # by itself
+    (one,) = episodes(admin, agent)
+    view = admin.get(f"/v1/episodes/{one['id']}").json()
+    assert [(said["labeller"], said["label"]) for said in view["verdicts"]] == [("Ben", 0)]
+
+
+def test_where_keys_are_off_the_name_says_who_has_judged(open_server, people):
+    with open_server.client() as client:
+        agent = waiting(client, 2, GRID | {"labels_wanted": 3})
+        path = f"/v1/episodes/{episodes(client, agent)[0]['id']}/label"
+        client.post(path, json={"label": 0}).raise_for_status()  # somebody without a name
+        page = people(open_server.url)
+        page.goto(f"{open_server.url}/label?agent={agent}")
+        for name in ("Ann", "Ben"):  # they share a browser
+            page.get_by_label("Your name").fill(name)
+            page.keyboard.press("Enter")
+            shown(page)
+            press(page, "g", 1)
+            press(page, "g", 0)
+            expect(page.locator("#empty")).to_be_visible(timeout=PATIENCE)
+            page.reload()
+            expect(page.locator("#left")).to_have_text("0", timeout=PATIENCE)
+            expect(page.locator("#empty")).to_be_visible()
+        judged, half = episodes(client, agent)
+        assert (judged["status"], judged["label"]) == ("labelled", 1)
+        assert (half["status"], half["label"]) == ("awaiting_label", None)
+        client.delete(f"/v1/agents/{agent}").raise_for_status()
+
+
+def test_what_was_skipped_comes_back_when_it_is_asked_for(server, admin, people):
+    agent = waiting(admin, 2)
+    page = people(server.url)
+    sign_in(page, server, create_key(admin, "labeller")["secret"], f"/label?agent={agent}")
+    first = shown(page)
+    press(page, "s", 2)
+    expect(page.locator("#episode-name")).not_to_have_text(first, timeout=PATIENCE)
+    press(page, "s", 2)
+    expect(page.locator("#empty")).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("button", name="Show what I skipped").click()
+    assert shown(page).startswith("lake · episode")
+    for left in (1, 0):
+        press(page, "b", left)
+    expect(page.locator("#empty")).to_contain_text("No episode waits", timeout=PATIENCE)
+    more = {"trajectories": [PATH]}
+    admin.post(f"/v1/agents/{agent}/trajectories", json=more).raise_for_status()
+    assert shown(page) == "lake · episode 2"  # by itself
+
+
+def test_the_path_is_played_step_by_step(server, admin, people):
+    agent = waiting(admin, 1)
+    page = people(server.url, reduced_motion="reduce")
+    sign_in(page, server, create_key(admin, "labeller")["secret"], f"/label?agent={agent}")
+    shown(page)
+    caption = page.locator("#caption")
+    expect(caption).to_have_text("The end: row 1, column 2")
+    page.keyboard.press("Home")
+    expect(caption).to_have_text("Step 0: row 1, column 1 → action 0")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(caption).to_have_text("Step 2: row 2, column 2 → action 1")
+    page.keyboard.press("ArrowLeft")
+    expect(caption).to_have_text("Step 1: row 1, column 2 → action 1")
+    page.locator("#scrub").fill("3")
+    expect(caption).to_have_text("Step 3: row 2, column 1 → action 0")
+    page.locator("#drawing").click()
+    page.keyboard.press("+")
+    expect(page.locator("#speed")).to_have_value("2")
+    page.get_by_role("button", name="Play").click()
+    expect(caption).to_have_text("The end: row 1, column 2", timeout=PATIENCE)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("g")  # not while the help is open
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    assert [one["label"] for one in episodes(admin, agent)] == [None]
+
+
+HOSTILE = '"><img src=x onerror="document.title=1"><script>document.title=2</script>&amp;{{7*7}}'
+
+
+def test_hostile_strings_are_shown_as_they_are(open_server, people):
+    with open_server.client() as client:
+        names = {"kind": "names", "values": [f"{HOSTILE}{i}" for i in range(4)]}
+        agent = waiting(
+            client,
+            2,
+            LAKE | {"name": HOSTILE, "display": names},
+            external_id=HOSTILE,
+            metadata={HOSTILE: HOSTILE},
+        )
+        page = people(open_server.url)
+        page.goto(f"{open_server.url}/label?agent={agent}")
+        assert HOSTILE in shown(page)
+        assert HOSTILE in page.locator(".desk-scope").inner_text()
+        assert page.locator("#facts dt").last.inner_text() == HOSTILE
+        assert page.locator("#facts dd").all_inner_texts() == [HOSTILE, HOSTILE]
+        assert page.locator(".timeline .state").first.inner_text() == f"{HOSTILE}0"
+        page.keyboard.press("g")  # nobody knows whose verdict this is
+        expect(page.locator("#trouble")).to_contain_text("who you are")
+        page.get_by_label("Your name").fill(HOSTILE)
+        page.keyboard.press("Enter")
+        page.get_by_label("Comment").fill(HOSTILE)
+        page.keyboard.press("Escape")
+        press(page, "g", 1)
+        assert HOSTILE in page.locator("#past").inner_text()
+        assert page.locator("img").count() == 0
+        assert page.title() == "Label · Plaudit"
+        (labelled,) = [one for one in episodes(client, agent) if one["label"] == 1]
+        (history,) = client.get(f"/v1/episodes/{labelled['id']}").json()["labels"]
+        assert (history["labeller"], history["comment"]) == (HOSTILE, HOSTILE)
+        page.reload()
+        shown(page)
+        expect(page.get_by_label("Your name")).to_have_value(HOSTILE)  # typed once
+        client.delete(f"/v1/agents/{agent}").raise_for_status()
+
+
+def test_below_a_path_everything_is_found(open_server, people):
+    with open_server.client() as client:
+        agent = waiting(client, 2)
+        client.put(
+            f"/v1/episodes/{episodes(client, agent)[0]['id']}/recording", content=PIXEL
+        ).raise_for_status()
+        client.put(
+            f"/v1/episodes/{episodes(client, agent)[1]['id']}/recording", content=PIXEL
+        ).raise_for_status()
+    page = people(open_server.url)
+    page.goto(f"{open_server.url}/")
+    page.get_by_role("link", name="Label", exact=True).click()
+    shown(page)
+    assert page.url == f"{open_server.url}/label"
+    picture = page.get_by_role("img", name="Recording of the episode")
+    picture.wait_for()
+    page.wait_for_function("document.querySelector('#recording img').naturalWidth === 1")
+    expect(page.locator("#drawing")).to_be_hidden()
+    page.get_by_role("button", name="Show the steps").click()
+    expect(page.locator("#drawing svg")).to_be_visible()
+    page.get_by_label("Your name").fill("Ada")
+    page.keyboard.press("Enter")
+    press(page, "b", 1)
+    press(page, "u", 2)
+
+
+def test_a_key_that_is_revoked_leads_to_the_sign_in_page(server, admin, chromium):
+    agent = waiting(admin, 2)
+    key = create_key(admin, "labeller")
+    context = chromium.new_context()
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    sign_in(page, server, key["secret"], f"/label?agent={agent}")
+    shown(page)
+    admin.delete(f"/v1/keys/{key['id']}").raise_for_status()
+    page.keyboard.press("g")
+    page.wait_for_url(f"{server.url}/signin?next=%2Flabel%3Fagent%3D{agent}")
+    assert [one["label"] for one in episodes(admin, agent)] == [None, None]
+    context.close()

@@ -1,0 +1,220 @@
+"""Sessions of browsers: a cookie that names a key, and a token against forged requests."""
+
+import re
+
+import httpx
+import pytest
+
+from tests.api.test_keys import create_key
+from tests.support.running import RunningServer, assert_problem, create_agent
+
+ADMIN_KEY = "an-admin-key-of-this-test"
+COOKIE = "plaudit_session"
+AGENT = {
+    "name": "lake",
+    "states": {"kind": "discrete", "n": 4},
+    "actions": {"kind": "discrete", "n": 2},
+    "horizon": 5,
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server with keys on."""
+    folder = tmp_path_factory.mktemp("sessions")
+    with RunningServer(folder, PLAUDIT_ADMIN_KEY=ADMIN_KEY) as server:
+        yield server
+
+
+@pytest.fixture
+def browser(server):
+    """What talks to the server as a browser does: with cookies, without a key."""
+    with server.client() as browser:
+        yield browser
+
+
+@pytest.fixture
+def admin(server):
+    with server.client(ADMIN_KEY) as admin:
+        yield admin
+
+
+def sign_in(browser, secret, **fields):
+    return browser.post("/signin", data={"key": secret, **fields})
+
+
+def token_of(page):
+    return re.search(r'name="plaudit-token" content="([0-9a-f]{64})"', page.text)[1]
+
+
+def test_a_key_signs_in_and_the_cookie_does_not_hold_it(browser):
+    answer = sign_in(browser, ADMIN_KEY)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+    assert "Path=/;" in cookie
+    assert ADMIN_KEY not in cookie
+    assert browser.get("/v1/agents").status_code == 200
+    page = browser.get("/")
+    assert page.status_code == 200
+    assert ADMIN_KEY not in page.text
+    assert "Sign out" in page.text
+
+
+@pytest.mark.parametrize("secret", ["", "nobody-knows-this-key", "<script>"])
+def test_a_key_that_nobody_knows_does_not(browser, secret):
+    answer = sign_in(browser, secret)
+    assert answer.status_code == 401
+    assert "Nobody knows this key" in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+def test_what_is_changed_needs_the_token_and_what_is_read_does_not(browser):
+    sign_in(browser, ADMIN_KEY)
+    assert browser.get("/v1/keys").status_code == 200
+    problem = assert_problem(browser.post("/v1/agents", json=AGENT), 403, "forbidden")
+    assert "X-CSRF-Token" in problem["detail"]
+    wrong = {"X-CSRF-Token": "0" * 64}
+    assert_problem(browser.post("/v1/agents", json=AGENT, headers=wrong), 403, "forbidden")
+    token = token_of(browser.get("/"))
+    right = {"X-CSRF-Token": token}
+    answer = browser.post("/v1/agents", json=AGENT, headers=right)
+    assert answer.status_code == 201
+    gone = browser.delete(f"/v1/agents/{answer.json()['id']}", headers=right)
+    assert gone.status_code == 204
+
+
+def test_the_token_of_one_session_is_no_good_in_another(server, browser):
+    sign_in(browser, ADMIN_KEY)
+    token = token_of(browser.get("/"))
+    with server.client() as other:
+        sign_in(other, ADMIN_KEY)
+        headers = {"X-CSRF-Token": token}
+        assert_problem(other.post("/v1/agents", json=AGENT, headers=headers), 403)
+
+
+def test_a_cookie_that_was_tampered_with_opens_nothing(server, browser, admin):
+    viewer = create_key(admin, "viewer")
+    sign_in(browser, viewer["secret"])
+    cookie = browser.cookies[COOKIE]
+    key, until, luck, signature = cookie.split(".")
+    assert key == viewer["id"]
+    later = str(int(until) + 1)
+    for forged in (
+        f"key_admin.{until}.{luck}.{signature}",
+        f"{key}.{later}.{luck}.{signature}",
+        f"{key}.{until}.{luck}x.{signature}",
+        f"{key}.{until}.{luck}.{'0' * 64}",
+        f"{key}.{until}.{luck}",
+        "",
+        "x" * 5000,
+    ):
+        answer = httpx.get(server.url + "/v1/agents", headers={"Cookie": f"{COOKIE}={forged}"})
+        assert_problem(answer, 401)
+    answer = httpx.get(server.url + "/v1/agents", headers={"Cookie": f"{COOKIE}={cookie}"})
+    assert answer.status_code == 200
+
+
+def test_a_session_may_do_what_its_key_may(browser, admin):
+    sign_in(browser, create_key(admin, "labeller")["secret"])
+    assert browser.get("/v1/episodes").status_code == 200
+    assert_problem(browser.get("/v1/agents"), 403, "forbidden")
+    assert browser.get("/label").status_code == 200
+
+
+def test_a_key_that_is_revoked_ends_its_sessions_at_once(browser, admin):
+    key = create_key(admin, "viewer")
+    sign_in(browser, key["secret"])
+    assert browser.get("/v1/agents").status_code == 200
+    assert admin.delete(f"/v1/keys/{key['id']}").status_code == 204
+    assert_problem(browser.get("/v1/agents"), 401)
+    answer = browser.get("/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/signin?next=/")
+
+
+def test_signing_out_takes_the_token_and_forgets_the_cookie(browser):
+    sign_in(browser, ADMIN_KEY)
+    token = token_of(browser.get("/"))
+    assert browser.post("/signout", data={"token": "0" * 64}).status_code == 403
+    assert browser.get("/v1/agents").status_code == 200
+    answer = browser.post("/signout", data={"token": token})
+    assert answer.status_code == 303
+    assert COOKIE not in browser.cookies
+    assert_problem(browser.get("/v1/agents"), 401)
+
+
+def test_a_server_that_starts_again_knows_its_sessions(start_server):
+    server = start_server(PLAUDIT_ADMIN_KEY=ADMIN_KEY)
+    with server.client() as browser:
+        sign_in(browser, ADMIN_KEY)
+        cookie = {"Cookie": f"{COOKIE}={browser.cookies[COOKIE]}"}
+    server.stop()
+    server.start()
+    assert httpx.get(server.url + "/v1/agents", headers=cookie).status_code == 200
+    server.stop()
+    server.environment["PLAUDIT_ADMIN_KEY"] = "another-key-of-this-admin"
+    server.start()
+    assert_problem(httpx.get(server.url + "/v1/agents", headers=cookie), 401)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [
+        ("/label?agent=agt_0000000000", "/label?agent=agt_0000000000"),
+        ("//elsewhere.example/", "/"),
+        ("https://elsewhere.example/", "/"),
+        ("/\\elsewhere.example", "/"),
+        ("/\r\nSet-Cookie: a=b", "/"),
+    ],
+)
+def test_after_signing_in_one_goes_on_within_the_server(browser, asked, sent):
+    assert sign_in(browser, ADMIN_KEY, next=asked).headers["location"] == sent
+
+
+def test_a_page_of_another_site_can_neither_sign_in_nor_change_anything(server, shared_server):
+    abroad = {"Sec-Fetch-Site": "cross-site"}
+    with server.client() as browser:
+        answer = browser.post("/signin", data={"key": ADMIN_KEY}, headers=abroad)
+        assert answer.status_code == 403
+    with shared_server.client() as browser:  # without keys nothing but the browser can tell
+        agent = create_agent(browser)
+        episode = browser.post(f"/v1/agents/{agent}/episodes").json()["id"]
+        answer = browser.post(f"/v1/episodes/{episode}/abandon", headers=abroad)
+        assert_problem(answer, 403, "forbidden")
+        assert browser.get(f"/v1/episodes/{episode}").json()["status"] == "running"
+
+
+def test_without_keys_everybody_is_signed_in_and_nobody_can_sign_out(shared_server):
+    with shared_server.client() as browser:
+        page = browser.get("/")
+        assert page.status_code == 200
+        assert "Sign out" not in page.text
+        assert browser.get("/signin").headers["location"] == "/"
+        assert browser.get("/label").status_code == 200
+
+
+def test_pages_forbid_the_browser_what_they_do_not_need(browser):
+    for path, status in (("/signin", 200), ("/label", 303)):
+        assert browser.get(path).status_code == status
+    headers = browser.get("/signin").headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["referrer-policy"] == "same-origin"
+    assert headers["cache-control"] == "no-store"
+
+
+def test_static_files_are_kept_by_their_version(browser):
+    page = browser.get("/signin").text
+    (style,) = re.findall(r'href="(/static/[0-9a-f]{12}/plaudit.css)"', page)
+    answer = browser.get(style)
+    assert answer.headers["content-type"].startswith("text/css")
+    assert "immutable" in answer.headers["cache-control"]
+    other = re.sub(r"/[0-9a-f]{12}/", "/000000000000/", style)
+    assert browser.get(other).headers["cache-control"] == "no-store"
+    assert browser.get("/static/0/../session.py").status_code == 404
+    assert browser.get("/static/0/%2e%2e/session.py").status_code == 404
