@@ -25,7 +25,7 @@ from app.api.routes import (
     steps,
 )
 from app.metrics import Metrics
-from app.service.runtime.container import open_host
+from app.service.runtime.container import open_container
 from app.settings import Settings
 from app.web.pages import dashboard, desk, sign_in
 from app.web.render import assets
@@ -40,8 +40,8 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_host(settings, app.state.metrics) as host:
-            app.state.host = host
+        async with open_container(settings, app.state.metrics) as host:
+            app.state.container = host
             yield
         log.info("stopped")
 
@@ -80,7 +80,7 @@ def _host_rule(app: FastAPI, settings: Settings) -> Any:
     """Without keys only this machine's own names are served, so that no web page can get in."""
 
     def is_allowed(name: str) -> bool:
-        if settings.allow_anyone or app.state.host.keys.are_on:
+        if settings.allow_anyone or app.state.container.keys.are_on:
             return True
         return name in own or name.rpartition(":")[0] in own
 

@@ -92,7 +92,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         log.info("stopping")
-        self._app.state.host.broadcast.close()  # streams would never end by themselves
+        self._app.state.container.broadcast.close()  # streams would never end by themselves
         await super().shutdown(sockets)
 
     def _greet(self) -> None:
@@ -100,7 +100,7 @@ class _Server(uvicorn.Server):
         listening = self.servers[0].sockets[0].getsockname()
         host = f"[{listening[0]}]" if ":" in listening[0] else listening[0]
         url = f"http://{host}:{listening[1]}{self._settings.root_path}"
-        keys, data = self._app.state.host.keys, self._settings.database_url
+        keys, data = self._app.state.container.keys, self._settings.database_url
         fields = {"url": url, "database": data, "keys": "on" if keys.are_on else "off"}
         log.info("serving", extra={**fields, "version": self._app.version})
         if self._settings.log_format == "json":

@@ -29,7 +29,7 @@ async def _count(url):
     asked = {}
     async with app.router.lifespan_context(app):
         statements = []
-        engine = app.state.host.database._read_engine
+        engine = app.state.container.database._read_engine
 
         @event.listens_for(engine, "before_cursor_execute")
         def _note(connection, cursor, statement, *_):

@@ -9,7 +9,7 @@ from fastapi import Depends, Request
 
 from app.errors import Forbidden
 from app.service.access.keys import Caller, Role, check
-from app.service.runtime.container import Host
+from app.service.runtime.container import Container
 
 READ = frozenset({Role.viewer})
 READ_EPISODES = frozenset({Role.viewer, Role.labeller})
@@ -23,9 +23,9 @@ TOKEN = "x-csrf-token"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
-def host_of(request: Request) -> Host:
-    """The host that serves a request."""
-    host: Host = request.app.state.host
+def host_of(request: Request) -> Container:
+    """The container that serves a request."""
+    host: Container = request.app.state.container
     return host
 
 
@@ -33,7 +33,7 @@ def guard(allowed: frozenset[Role]) -> Any:
     """The dependency that lets only some roles through."""
 
     async def caller(request: Request) -> Caller:
-        host: Host = request.app.state.host
+        host: Container = request.app.state.container
         headers = request.headers
         authorization = headers.get("authorization")
         if authorization is None and (headers.get("cookie") or headers.get("sec-fetch-site")):
@@ -46,7 +46,7 @@ def guard(allowed: frozenset[Role]) -> Any:
     return Depends(caller)
 
 
-async def browser(request: Request, host: Host) -> Caller:
+async def browser(request: Request, host: Container) -> Caller:
     """Who a request without a key comes from: a browser says so with the cookie of its session."""
     headers, changes = request.headers, request.method not in _SAFE
     if changes and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
@@ -61,4 +61,4 @@ async def browser(request: Request, host: Host) -> Caller:
     return session.caller
 
 
-TheHost = Annotated[Host, Depends(host_of)]
+TheContainer = Annotated[Container, Depends(host_of)]

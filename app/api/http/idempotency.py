@@ -9,7 +9,7 @@ from fastapi import Header, Request
 
 from app.service.access.idempotency import Remember
 from app.service.access.keys import Caller
-from app.service.runtime.container import Host
+from app.service.runtime.container import Container
 
 Result = TypeVar("Result")
 
@@ -24,7 +24,7 @@ IdempotencyKey = Annotated[
 
 async def once(
     request: Request,
-    host: Host,
+    host: Container,
     caller: Caller,
     key: str | None,
     act: Callable[[Remember | None], Awaitable[Result]],

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from app import wire
 from app.api.http import checks
-from app.api.http.auth import OPERATE, READ, TheHost, guard
+from app.api.http.auth import OPERATE, READ, TheContainer, guard
 from app.api.http.created import created, location
 from app.api.http.idempotency import IdempotencyKey, once
 from app.api.http.parameters import AgentId, Cursor, Limit
@@ -18,7 +18,7 @@ from app.errors import NotFound
 from app.service.access.idempotency import Remember
 from app.service.access.keys import Caller
 from app.service.agents.specification import Specification, read_specification
-from app.service.runtime.container import Host
+from app.service.runtime.container import Container
 from app.service.runtime.ids import agent_id, read_agent_id
 from app.service.views import wire_views
 from app.storage.queries import reading
@@ -40,7 +40,7 @@ async def create_agent(
     request: Request,
     response: Response,
     body: wire.NewAgent,
-    host: TheHost,
+    host: TheContainer,
     caller: Annotated[Caller, guard(OPERATE)],
     idempotency_key: IdempotencyKey = None,
 ) -> wire.AgentView:
@@ -68,7 +68,7 @@ async def create_agent(
 
 @router.get("", summary="List agents", responses=declared(422, 503))
 async def list_agents(
-    host: TheHost,
+    host: TheContainer,
     _: Annotated[Caller, guard(READ)],
     limit: Limit = 50,
     cursor: Cursor = None,
@@ -84,7 +84,7 @@ async def list_agents(
 
 @router.get("/{agent}", summary="Read an agent", responses=declared(404, 503))
 async def read_agent(
-    agent: AgentId, host: TheHost, _: Annotated[Caller, guard(READ)]
+    agent: AgentId, host: TheContainer, _: Annotated[Caller, guard(READ)]
 ) -> wire.AgentView:
     """An agent: its specification and where it stands."""
     return await show(host, read_agent_id(agent))
@@ -94,7 +94,7 @@ async def read_agent(
 async def change_agent(
     agent: AgentId,
     body: wire.AgentChanges,
-    host: TheHost,
+    host: TheContainer,
     _: Annotated[Caller, guard(OPERATE)],
 ) -> wire.AgentView:
     """Change its name, metadata or display, or pause it."""
@@ -107,7 +107,7 @@ async def change_agent(
 
 @router.delete("/{agent}", status_code=204, summary="Delete an agent", responses=declared(404, 503))
 async def delete_agent(
-    agent: AgentId, host: TheHost, caller: Annotated[Caller, guard(OPERATE)]
+    agent: AgentId, host: TheContainer, caller: Annotated[Caller, guard(OPERATE)]
 ) -> None:
     """Delete an agent with all its episodes."""
     hosted = await host.loaded.agent(read_agent_id(agent))
@@ -115,7 +115,7 @@ async def delete_agent(
     log.info("agent deleted", extra={"agent": hosted.id, "by": caller.key})
 
 
-async def show(host: Host, number: int) -> wire.AgentView:
+async def show(host: Container, number: int) -> wire.AgentView:
     """The view of an agent; it is loaded, for what its plan is worth."""
     agent = await host.loaded.agent(number)
     row = await host.database.read(reading.agent_row, number)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from app import wire
 from app.api.http import checks
-from app.api.http.auth import ACT, READ_EPISODES, TheHost, guard
+from app.api.http.auth import ACT, READ_EPISODES, TheContainer, guard
 from app.api.http.created import created, location
 from app.api.http.idempotency import IdempotencyKey, once
 from app.api.http.parameters import AgentId, Cursor, EpisodeId, Limit
@@ -18,7 +18,7 @@ from app.errors import InvalidValue, NotFound
 from app.service.access.idempotency import Remember
 from app.service.access.keys import Caller
 from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.runtime.container import Host
+from app.service.runtime.container import Container
 from app.service.runtime.ids import episode_id, read_agent_id
 from app.service.views import wire_views
 from app.storage.queries import labelling, reading
@@ -36,7 +36,7 @@ async def start_episode(
     request: Request,
     response: Response,
     agent: AgentId,
-    host: TheHost,
+    host: TheContainer,
     caller: Annotated[Caller, guard(ACT)],
     body: wire.NewEpisode | None = None,
     idempotency_key: IdempotencyKey = None,
@@ -73,7 +73,7 @@ async def start_episode(
 )
 async def finish_episode(
     episode: EpisodeId,
-    host: TheHost,
+    host: TheContainer,
     _: Annotated[Caller, guard(ACT)],
     body: wire.Finish | None = None,
 ) -> wire.EpisodeSummary:
@@ -88,7 +88,7 @@ async def finish_episode(
     responses=declared(404, 409, 503),
 )
 async def abandon_episode(
-    episode: EpisodeId, host: TheHost, _: Annotated[Caller, guard(ACT)]
+    episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(ACT)]
 ) -> wire.EpisodeSummary:
     """No label will come; its transitions still count."""
     return await summary(host, await host.play.abandon(episode))
@@ -96,7 +96,7 @@ async def abandon_episode(
 
 @router.get("/episodes/{episode}", summary="Read an episode", responses=declared(404, 503))
 async def read_episode(
-    episode: EpisodeId, host: TheHost, _: Annotated[Caller, guard(READ_EPISODES)]
+    episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(READ_EPISODES)]
 ) -> wire.EpisodeView:
     """Its steps and labels, and which step made the model expect what."""
     loaded = await host.loaded.episode(episode)
@@ -120,7 +120,7 @@ def _read(connection: Connection, agent: int, number: int) -> tuple[Any, Any, An
     "/episodes", summary="List episodes: the labelling queue", responses=declared(404, 422, 503)
 )
 async def list_episodes(
-    host: TheHost,
+    host: TheContainer,
     _: Annotated[Caller, guard(READ_EPISODES)],
     agent: Annotated[str | None, Query(description="of one agent")] = None,
     status: Annotated[wire.Status | None, Query(description="with one status")] = None,
@@ -160,7 +160,7 @@ async def list_episodes(
 
 
 async def _informative(
-    host: Host, agent: int | None, limit: int, cursor: str | None
+    host: Container, agent: int | None, limit: int, cursor: str | None
 ) -> wire.EpisodePage:
     skip = 0 if cursor is None else checks.cursor(cursor, 1)[0]
     queue = await host.judgement.queue(agent)
@@ -174,7 +174,7 @@ async def _informative(
     return wire.EpisodePage(items=items, next=following)
 
 
-async def _listed(host: Host, row: Any) -> wire.EpisodeSummary:
+async def _listed(host: Container, row: Any) -> wire.EpisodeSummary:
     agent = await host.loaded.agent(row.agent)
     episode = host.loaded.episodes.get(episode_id(row.agent, row.number))
     length = row.length if row.length is not None else (episode.length if episode else None)
@@ -184,7 +184,7 @@ async def _listed(host: Host, row: Any) -> wire.EpisodeSummary:
     return wire.EpisodeSummary(**wire_views.episode_fields(row, agent.horizon, length))
 
 
-async def summary(host: Host, episode: HostedEpisode) -> wire.EpisodeSummary:
+async def summary(host: Container, episode: HostedEpisode) -> wire.EpisodeSummary:
     """An episode as it is stored now."""
     row = await host.database.read(reading.episode_row, episode.agent.number, episode.number)
     if row is None:

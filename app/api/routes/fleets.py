@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 
 from app import wire
 from app.api.http import checks
-from app.api.http.auth import OPERATE, TheHost, guard
+from app.api.http.auth import OPERATE, TheContainer, guard
 from app.api.http.idempotency import IdempotencyKey, once
 from app.api.http.parameters import AgentId
 from app.api.http.problems import declared
@@ -22,7 +22,7 @@ from app.service.access.keys import Caller
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.import_export import LoggedEpisode
 from app.service.labelling.verdicts import Verdict, majority
-from app.service.runtime.container import Host
+from app.service.runtime.container import Container
 from app.service.runtime.ids import episode_id, read_agent_id
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ async def import_trajectories(
     request: Request,
     agent: AgentId,
     body: wire.Trajectories,
-    host: TheHost,
+    host: TheContainer,
     caller: Annotated[Caller, guard(OPERATE)],
     idempotency_key: IdempotencyKey = None,
 ) -> wire.TrajectoriesAnswer:
@@ -70,7 +70,7 @@ async def import_trajectories(
     return await once(request, host, caller, idempotency_key, act, again)
 
 
-def _logged(one: wire.LoggedTrajectory, place: int, host: Host) -> LoggedEpisode:
+def _logged(one: wire.LoggedTrajectory, place: int, host: Container) -> LoggedEpisode:
     checks.bounded(one.metadata, host.settings.metadata_bytes, f"trajectories.{place}.metadata")
     status = one.status if one.status in ("completed", "abandoned") else None
     verdicts = _verdicts(one)
@@ -117,7 +117,7 @@ def _taken(agent: HostedAgent, numbers: range) -> wire.TrajectoriesAnswer:
     },
 )
 async def export_episodes(
-    agent: AgentId, host: TheHost, _: Annotated[Caller, guard(OPERATE)]
+    agent: AgentId, host: TheContainer, _: Annotated[Caller, guard(OPERATE)]
 ) -> StreamingResponse:
     """JSON lines of every episode that is over, oldest first; `trajectories` takes them back."""
     hosted = await host.loaded.agent(read_agent_id(agent))

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
-from app.api.http.auth import READ, TheHost, guard
+from app.api.http.auth import READ, TheContainer, guard
 from app.api.http.parameters import AgentId
 from app.api.http.problems import declared
 from app.errors import InvalidValue
 from app.service.access.keys import Caller
 from app.service.agents.hosted_agent import Event, HostedAgent
-from app.service.runtime.container import Host
+from app.service.runtime.container import Container
 from app.service.runtime.ids import read_agent_id
 from app.service.views.curves import observed, thinned
 from app.service.views.documents import model_document, policy_document
@@ -52,7 +52,9 @@ _NAMES = {
     response_model=ModelView,
     responses=declared(404, 503),
 )
-async def read_model(agent: AgentId, host: TheHost, _: Annotated[Caller, guard(READ)]) -> Response:
+async def read_model(
+    agent: AgentId, host: TheContainer, _: Annotated[Caller, guard(READ)]
+) -> Response:
     """The learned weights, visit counts, transition estimate and bonuses."""
     hosted = await host.loaded.agent(read_agent_id(agent))
     insight = await host.loaded.insight(hosted)
@@ -71,7 +73,7 @@ async def read_model(agent: AgentId, host: TheHost, _: Annotated[Caller, guard(R
 )
 async def read_policy(
     agent: AgentId,
-    host: TheHost,
+    host: TheContainer,
     _: Annotated[Caller, guard(READ)],
     mode: Annotated[
         Literal["learn", "exploit"], Query(description="`exploit` is the policy with no bonuses")
@@ -101,7 +103,9 @@ async def read_policy(
 
 
 @router.get("/learning-curve", summary="How it has been doing", responses=declared(404, 503))
-async def read_curve(agent: AgentId, host: TheHost, _: Annotated[Caller, guard(READ)]) -> CurveView:
+async def read_curve(
+    agent: AgentId, host: TheContainer, _: Annotated[Caller, guard(READ)]
+) -> CurveView:
     """What the dashboard draws: observed success with its interval, and every policy's promise."""
     hosted = await host.loaded.agent(read_agent_id(agent))
     labels = await host.database.read(labelling.verdicts_of, hosted.number)
@@ -135,7 +139,7 @@ def _version(row: Any) -> dict[str, Any]:
 async def stream_events(
     request: Request,
     agent: AgentId,
-    host: TheHost,
+    host: TheContainer,
     _: Annotated[Caller, guard(READ)],
     last_event_id: Annotated[str | None, Header(description="read on after this one")] = None,
 ) -> StreamingResponse:
@@ -152,7 +156,7 @@ async def stream_events(
 
 
 async def _stream(
-    host: Host, agent: HostedAgent, after: int, request: Request
+    host: Container, agent: HostedAgent, after: int, request: Request
 ) -> AsyncIterator[str]:
     queue = host.broadcast.listen(agent.number)
     try:

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Request
 
 from app import wire
-from app.api.http.auth import ADMINISTER, TheHost, guard
+from app.api.http.auth import ADMINISTER, TheContainer, guard
 from app.api.http.idempotency import IdempotencyKey, once
 from app.api.http.parameters import KeyId
 from app.api.http.problems import declared
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"])
 async def create_key(
     request: Request,
     body: wire.NewKey,
-    host: TheHost,
+    host: TheContainer,
     caller: Annotated[Caller, guard(ADMINISTER)],
     idempotency_key: IdempotencyKey = None,
 ) -> wire.CreatedKey:
@@ -47,7 +47,7 @@ async def create_key(
 
 
 @router.get("", summary="List keys", responses=declared(503))
-async def list_keys(host: TheHost, _: Annotated[Caller, guard(ADMINISTER)]) -> wire.KeyList:
+async def list_keys(host: TheContainer, _: Annotated[Caller, guard(ADMINISTER)]) -> wire.KeyList:
     """Every key without its secret, revoked ones too."""
     return wire.KeyList(
         items=[wire.KeyView(**wire_views.key_fields(key)) for key in await host.keys.all()]
@@ -56,7 +56,7 @@ async def list_keys(host: TheHost, _: Annotated[Caller, guard(ADMINISTER)]) -> w
 
 @router.delete("/{key}", status_code=204, summary="Revoke a key", responses=declared(404, 503))
 async def revoke_key(
-    key: KeyId, host: TheHost, caller: Annotated[Caller, guard(ADMINISTER)]
+    key: KeyId, host: TheContainer, caller: Annotated[Caller, guard(ADMINISTER)]
 ) -> None:
     """It opens nothing any more."""
     await host.keys.revoke(key)

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from app import wire
-from app.api.http.auth import JUDGE, TheHost, guard
+from app.api.http.auth import JUDGE, TheContainer, guard
 from app.api.http.parameters import EpisodeId
 from app.api.http.problems import declared
 from app.service.access.keys import ANYONE, Caller
@@ -23,7 +23,7 @@ _PROBLEMS = declared(404, 409, 413, 422, 503)
 async def give_label(
     episode: EpisodeId,
     body: wire.Verdict,
-    host: TheHost,
+    host: TheContainer,
     caller: Annotated[Caller, guard(JUDGE)],
 ) -> wire.VerdictAnswer:
     """Good or bad. The same label again is harmless; another is a conflict.
@@ -37,7 +37,7 @@ async def give_label(
 async def replace_label(
     episode: EpisodeId,
     body: wire.Verdict,
-    host: TheHost,
+    host: TheContainer,
     caller: Annotated[Caller, guard(JUDGE)],
 ) -> wire.VerdictAnswer:
     """The model is then what it would have been with this label from the start."""
@@ -47,7 +47,7 @@ async def replace_label(
 @router.delete("", summary="Withdraw a label", responses=declared(404, 409, 422, 503))
 async def withdraw_label(
     episode: EpisodeId,
-    host: TheHost,
+    host: TheContainer,
     caller: Annotated[Caller, guard(JUDGE)],
     labeller: Annotated[
         str | None,

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from app.api.http.auth import READ, TheHost, guard
+from app.api.http.auth import READ, TheContainer, guard
 from app.api.http.problems import declared
 from app.errors import PlauditError
 from app.service.access.keys import Caller
@@ -36,7 +36,7 @@ async def read_health() -> Health:
         **declared(guarded=False),
     },
 )
-async def read_readiness(host: TheHost) -> Response:
+async def read_readiness(host: TheContainer) -> Response:
     """Whether the database answers and a learning process has come up."""
     state = "ok" if host.processes.ready else "starting"
     try:
@@ -59,6 +59,6 @@ async def read_readiness(host: TheHost) -> Response:
         **declared(),
     },
 )
-async def read_metrics(host: TheHost, _: Annotated[Caller, guard(READ)]) -> Response:
+async def read_metrics(host: TheContainer, _: Annotated[Caller, guard(READ)]) -> Response:
     """In Prometheus' text form."""
     return Response(host.metrics.render(), media_type=CONTENT_TYPE_LATEST)

@@ -11,13 +11,13 @@ from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
 from app import wire
-from app.api.http.auth import ACT, READ_EPISODES, TheHost, guard
+from app.api.http.auth import ACT, READ_EPISODES, TheContainer, guard
 from app.api.http.parameters import EpisodeId
 from app.api.http.problems import declared
 from app.errors import NotFound
 from app.service.access.keys import Caller
 from app.service.episodes.recordings import MEDIA_TYPES, Recording
-from app.service.runtime.container import Host
+from app.service.runtime.container import Container
 from app.service.views.wire_views import moment
 
 router = APIRouter(prefix="/v1/episodes/{episode}/recording", tags=["recordings"])
@@ -50,7 +50,7 @@ _SAFE = {
     },
 )
 async def put_recording(
-    request: Request, episode: EpisodeId, host: TheHost, _: Annotated[Caller, guard(ACT)]
+    request: Request, episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(ACT)]
 ) -> wire.RecordingView:
     """A picture or a video, in place of the one before. What it is is told by its content."""
     content = await request.body()
@@ -73,7 +73,10 @@ async def put_recording(
     },
 )
 async def read_recording(
-    request: Request, episode: EpisodeId, host: TheHost, _: Annotated[Caller, guard(READ_EPISODES)]
+    request: Request,
+    episode: EpisodeId,
+    host: TheContainer,
+    _: Annotated[Caller, guard(READ_EPISODES)],
 ) -> Response:
     """The recording, or a part of it: videos can be searched."""
     recording = await _found(host, episode)
@@ -96,7 +99,7 @@ async def read_recording(
 
 @router.delete("", status_code=204, summary="Remove a recording", responses=declared(404, 503))
 async def remove_recording(
-    episode: EpisodeId, host: TheHost, _: Annotated[Caller, guard(ACT)]
+    episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(ACT)]
 ) -> None:
     """The episode stays."""
     await host.recordings.drop(episode)
@@ -113,7 +116,7 @@ def _view(episode: str, recording: Recording) -> wire.RecordingView:
     )
 
 
-async def _found(host: Host, episode: str) -> Recording:
+async def _found(host: Container, episode: str) -> Recording:
     recording = await host.recordings.find(episode)
     if recording is None:
         raise NotFound("recording of", episode)
@@ -138,7 +141,7 @@ def _part(wanted: str, size: int) -> range | None:
     return range(first, min(last, size - 1) + 1)
 
 
-async def _pieces(host: Host, episode: str, first: int, length: int) -> AsyncIterator[Any]:
+async def _pieces(host: Container, episode: str, first: int, length: int) -> AsyncIterator[Any]:
     """The content, a few megabytes at a time."""
     for place in range(first, first + length, _AT_ONCE):
         rest = first + length - place

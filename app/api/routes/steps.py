@@ -15,7 +15,7 @@ from app.api.http.problems import declared, problem_of, request_id_of
 from app.errors import PlauditError
 from app.service.access.keys import Caller
 from app.service.episodes.stepping import StepTaken
-from app.service.runtime.container import Host
+from app.service.runtime.container import Container
 from app.service.views.explanation import explain
 
 router = APIRouter(prefix="/v1", route_class=HotRoute, generate_unique_id_function=operation_name)
@@ -35,7 +35,7 @@ async def take_step(
 
     With `step`, a retry of the last step with the same state gets the same answer.
     """
-    host: Host = request.app.state.host
+    host: Container = request.app.state.container
     taken = await host.stepping.step(episode, body.step, body.state)
     action = taken.episode.agent.actions.decode(taken.action)
     if not body.explain:
@@ -58,7 +58,7 @@ async def step_many(
     request: Request, body: wire.ManySteps, _: Annotated[Caller, guard(ACT)]
 ) -> dict[str, list[dict[str, Any]]]:
     """Each entry answers with its own result or its own problem."""
-    host: Host = request.app.state.host
+    host: Container = request.app.state.container
     outcomes = await host.stepping.step_many(body.steps)
     own = request_id_of(request)
     return {"results": [_entry(one, outcome, own) for one, outcome in outcomes]}

@@ -35,7 +35,7 @@ _SWEEP_SECONDS = 0.5
 _HOUSEKEEPING_SECONDS = 30.0
 
 
-class Host:
+class Container:
     """The parts of a server, each of which does one thing."""
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
@@ -132,9 +132,9 @@ class Host:
 
 
 @asynccontextmanager
-async def open_host(settings: Settings, metrics: Metrics) -> AsyncIterator[Host]:
+async def open_container(settings: Settings, metrics: Metrics) -> AsyncIterator[Container]:
     """A host that is ready to serve; closed in the order that loses nothing."""
-    host = Host(settings, metrics)
+    host = Container(settings, metrics)
     await host.keys.refresh()
     await host.sessions.start()
     starting = asyncio.create_task(host.processes.start())

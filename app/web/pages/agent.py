@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from app.agents.baseline import LONGEST, uniform_success
 from app.agents.state_summary import Follower, Pair, Places, followers_of, least_known, places_of
 from app.agents.tabular_insight import Insight
-from app.api.http.auth import READ, TheHost
+from app.api.http.auth import READ, TheContainer
 from app.errors import InvalidValue, NotFound
 from app.learning.statistics.forecast import SHARE, Forecast, forecast
 from app.service.access.keys import Caller
@@ -84,7 +84,7 @@ class Beliefs:
 async def agent_page(
     request: Request,
     agent: str,
-    host: TheHost,
+    host: TheContainer,
     _: Annotated[Caller, page_guard(READ)],
     state: Annotated[str | None, Query(max_length=20)] = None,
     action: Annotated[str | None, Query(max_length=20)] = None,

@@ -13,13 +13,13 @@ from fastapi.responses import Response
 from pydantic import Field, StrictStr
 
 from app.agents.spec import Strict
-from app.api.http.auth import JUDGE, TheHost, guard
+from app.api.http.auth import JUDGE, TheContainer, guard
 from app.errors import NotFound
 from app.service.access.keys import ANYONE, Caller
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.labelling.impact import Change
 from app.service.labelling.verdicts import Verdict
-from app.service.runtime.container import Host
+from app.service.runtime.container import Container
 from app.service.runtime.ids import agent_id, read_agent_id
 from app.service.views.wire_views import moment
 from app.storage.queries import reading
@@ -67,7 +67,7 @@ class Undo(OfEpisode):
 @pages.get("")
 async def desk_page(
     request: Request,
-    host: TheHost,
+    host: TheContainer,
     caller: Annotated[Caller, page_guard(JUDGE)],
     agent: Annotated[str | None, Query(max_length=80)] = None,
 ) -> Response:
@@ -83,20 +83,20 @@ async def desk_page(
 
 
 @router.post("/next")
-async def next_episode(body: AtDesk, host: TheHost, caller: Judge) -> dict[str, Any]:
+async def next_episode(body: AtDesk, host: TheContainer, caller: Judge) -> dict[str, Any]:
     """The episode to judge next."""
     return await _show(host, caller, body)
 
 
 @router.post("/over")
-async def start_over(body: AtDesk, host: TheHost, caller: Judge) -> dict[str, Any]:
+async def start_over(body: AtDesk, host: TheContainer, caller: Judge) -> dict[str, Any]:
     """The same, with what was skipped."""
     host.desk.start_over(_skipper(caller, body))
     return await _show(host, caller, body)
 
 
 @router.post("/skip")
-async def skip(body: OfEpisode, host: TheHost, caller: Judge) -> dict[str, Any]:
+async def skip(body: OfEpisode, host: TheContainer, caller: Judge) -> dict[str, Any]:
     """Leave an episode to others; the next."""
     host.desk.leases.release(body.episode, _holder(caller, body))
     host.desk.skip(_skipper(caller, body), body.episode)
@@ -104,7 +104,7 @@ async def skip(body: OfEpisode, host: TheHost, caller: Judge) -> dict[str, Any]:
 
 
 @router.post("/verdict")
-async def judge(body: DeskVerdict, host: TheHost, caller: Judge) -> dict[str, Any]:
+async def judge(body: DeskVerdict, host: TheContainer, caller: Judge) -> dict[str, Any]:
     """Label an episode; the next."""
     verdict = Verdict(body.label, _labeller(caller, body.labeller), body.comment or None)
     await host.desk.judge(_holder(caller, body), body.episode, verdict)
@@ -112,7 +112,7 @@ async def judge(body: DeskVerdict, host: TheHost, caller: Judge) -> dict[str, An
 
 
 @router.post("/undo")
-async def undo(body: Undo, host: TheHost, caller: Judge) -> dict[str, Any]:
+async def undo(body: Undo, host: TheContainer, caller: Judge) -> dict[str, Any]:
     """Withdraw a label; the same episode again, or the next where somebody else has it."""
     holder = _holder(caller, body)
     episode = await host.desk.undo(holder, body.episode, _labeller(caller, body.labeller))
@@ -124,7 +124,7 @@ async def undo(body: Undo, host: TheHost, caller: Judge) -> dict[str, Any]:
 
 
 @router.post("/renew")
-async def renew(body: OfEpisode, host: TheHost, caller: Judge) -> dict[str, Any]:
+async def renew(body: OfEpisode, host: TheContainer, caller: Judge) -> dict[str, Any]:
     """Keep an episode for as long as it is looked at."""
     labeller = _labeller(caller, body.labeller)
     held = await host.desk.renew(_holder(caller, body), body.episode, labeller)
@@ -132,7 +132,7 @@ async def renew(body: OfEpisode, host: TheHost, caller: Judge) -> dict[str, Any]
 
 
 @router.post("/leave", status_code=204)
-async def leave(body: AtDesk, host: TheHost, caller: Judge) -> None:
+async def leave(body: AtDesk, host: TheContainer, caller: Judge) -> None:
     """Give back what the desk had."""
     host.desk.leases.release_all(_holder(caller, body))
 
@@ -140,7 +140,7 @@ async def leave(body: AtDesk, host: TheHost, caller: Judge) -> None:
 @router.get("/change")
 async def read_change(
     episode: Annotated[str, Query(max_length=80)],
-    host: TheHost,
+    host: TheContainer,
     caller: Judge,
     labeller: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Change:
@@ -166,11 +166,11 @@ def _labeller(caller: Caller, name: str | None) -> str | None:
     return name if caller is ANYONE else caller.name
 
 
-async def _left(host: Host, caller: Caller, body: AtDesk) -> int:
+async def _left(host: Container, caller: Caller, body: AtDesk) -> int:
     return await host.desk.left(_agent(body), _labeller(caller, body.labeller))
 
 
-async def _show(host: Host, caller: Caller, body: AtDesk) -> dict[str, Any]:
+async def _show(host: Container, caller: Caller, body: AtDesk) -> dict[str, Any]:
     holder, skipper = _holder(caller, body), _skipper(caller, body)
     labeller = _labeller(caller, body.labeller)
     episode = await host.desk.next(holder, skipper, _agent(body), labeller)
@@ -178,7 +178,7 @@ async def _show(host: Host, caller: Caller, body: AtDesk) -> dict[str, Any]:
 
 
 async def _answer(
-    host: Host, caller: Caller, body: AtDesk, episode: HostedEpisode | None
+    host: Container, caller: Caller, body: AtDesk, episode: HostedEpisode | None
 ) -> dict[str, Any]:
     return {
         "episode": None if episode is None else await _view(host, episode),
@@ -187,7 +187,7 @@ async def _answer(
     }
 
 
-async def _view(host: Host, episode: HostedEpisode) -> dict[str, Any]:
+async def _view(host: Container, episode: HostedEpisode) -> dict[str, Any]:
     """What a person needs to judge, and not what the model or others make of it."""
     agent, number = episode.agent, episode.number
     owner = await host.database.read(reading.agent_row, agent.number)

@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from sqlalchemy import Connection
 
 from app.agents.tabular_insight import Insight
-from app.api.http.auth import READ, READ_EPISODES, TheHost
+from app.api.http.auth import READ, READ_EPISODES, TheContainer
 from app.errors import InvalidValue, NotFound
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.service.access.keys import Caller
@@ -76,7 +76,7 @@ class Explained:
 async def episode_page(
     request: Request,
     episode: str,
-    host: TheHost,
+    host: TheContainer,
     caller: Annotated[Caller, page_guard(READ_EPISODES)],
     first: Annotated[str, Query(alias="from", max_length=20)] = "0",
 ) -> Response:

@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from sqlalchemy import Connection
 
 from app.agents.tabular_insight import Insight
-from app.api.http.auth import READ, TheHost
+from app.api.http.auth import READ, TheContainer
 from app.learning.statistics.agreement import (
     CONFIDENT,
     PAUSE_SECONDS,
@@ -65,7 +65,7 @@ class Recent:
 
 @router.get("/labellers")
 async def labellers_page(
-    request: Request, host: TheHost, _: Annotated[Caller, page_guard(READ)]
+    request: Request, host: TheContainer, _: Annotated[Caller, page_guard(READ)]
 ) -> Response:
     """How labellers do, from the newest verdicts of all agents."""
     recent = await host.database.read(_read)

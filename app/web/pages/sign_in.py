@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
 
-from app.api.http.auth import COOKIE, READ, TheHost
+from app.api.http.auth import COOKIE, READ, TheContainer
 from app.api.http.problems import problem_of, request_id_of
 from app.errors import Forbidden, InvalidValue, PlauditError, Unauthenticated
 from app.service.access.keys import ANYONE, Caller, Role, check
@@ -52,7 +52,7 @@ def to_sign_in(request: Request) -> RedirectResponse:
 
 async def session_of(request: Request) -> Session | None:
     """The session of the browser; where keys are off everybody has one."""
-    host = request.app.state.host
+    host = request.app.state.container
     session: Session | None = await host.sessions.read(request.cookies.get(COOKIE))
     if session is None and not host.keys.are_on:
         session = await host.sessions.open(ANYONE)
@@ -106,7 +106,7 @@ async def sign_in_page(
 
 
 @router.post("/signin")
-async def sign_in(request: Request, host: TheHost) -> Response:
+async def sign_in(request: Request, host: TheContainer) -> Response:
     """Open a session with a key.
 
     There is no session yet to hold a token, and a forged sign-in is refused by where it comes from.

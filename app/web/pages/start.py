@@ -10,9 +10,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from sqlalchemy import Connection
 
-from app.api.http.auth import JUDGE, READ, TheHost
+from app.api.http.auth import JUDGE, READ, TheContainer
 from app.service.access.keys import Caller, check
-from app.service.runtime.container import Host
+from app.service.runtime.container import Container
 from app.service.runtime.ids import agent_id
 from app.storage.queries import browsing
 from app.web.pages.sign_in import PageRoute, link, page_guard
@@ -45,7 +45,7 @@ class Line:
 @router.get("/")
 async def agents_page(
     request: Request,
-    host: TheHost,
+    host: TheContainer,
     caller: Annotated[Caller, page_guard(READ | JUDGE)],
     page: Annotated[int, Query(ge=1, le=100_000)] = 1,
     name: Annotated[str, Query(max_length=200)] = "",
@@ -74,7 +74,7 @@ def _read(
     return rows, total, browsing.sparks(connection, [row.id for row in rows])
 
 
-def _line(host: Host, row: Any, curve: list[tuple[int, int, int]]) -> Line:
+def _line(host: Container, row: Any, curve: list[tuple[int, int, int]]) -> Line:
     loaded = host.loaded.agents.get(row.id)
     error = loaded.learning_error if loaded else row.learning_error
     idle = "failed" if error else "idle"

@@ -47,7 +47,7 @@ def render(request: Request, template: str, /, status: int = 200, **context: Any
         root=root,
         path=request.url.path.removeprefix(root),
         caller=caller,
-        keys_are_on=request.app.state.host.keys.are_on,
+        keys_are_on=request.app.state.container.keys.are_on,
         token="" if session is None else session.token,
         may=_may(caller),
         **context,

@@ -8,7 +8,7 @@ import pytest
 from app.errors import StorageUnavailable
 from app.metrics import Metrics
 from app.service.agents.specification import read_specification
-from app.service.runtime.container import open_host
+from app.service.runtime.container import open_container
 from app.settings import Settings
 from app.storage.database import prepare_database
 from app.storage.queries import reading
@@ -32,7 +32,7 @@ def test_a_step_that_failed_is_not_answered_as_a_retry(tmp_path, monkeypatch, ma
 
 
 async def _step_twice(settings, file, many):
-    async with open_host(settings, Metrics()) as host:
+    async with open_container(settings, Metrics()) as host:
         agent = await host.roster.create("still", read_specification(SPECIFICATION), {}, None)
         await host.learning.wait(agent, 60)
         episode = await host.play.start(agent, "learn", False, None, {})
