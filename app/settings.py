@@ -11,7 +11,6 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.errors import InvalidValue
-from app.planning.problem import PlanBudget
 
 
 class Settings(BaseSettings):
@@ -74,11 +73,6 @@ class Settings(BaseSettings):
     drain_seconds: float = Field(
         default=10.0, ge=0, description="how long a shutdown waits for requests under way"
     )
-
-    @property
-    def plan_budget(self) -> PlanBudget:
-        """What one plan may use."""
-        return PlanBudget(cells=self.plan_cells, bytes=self.plan_bytes)
 
     @property
     def is_loopback(self) -> bool:

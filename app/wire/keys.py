@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from app.service.access.keys import Role
+from app.service.access.roles import Role
 from app.wire.base import Answer, ShortText, Wire
 
 

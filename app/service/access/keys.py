@@ -6,28 +6,18 @@ import hashlib
 import secrets
 import time
 from dataclasses import dataclass
-from enum import StrEnum
 
 from sqlalchemy import Connection
 
 from app.errors import Forbidden, NotFound, Unauthenticated
 from app.service.access.idempotency import Remember
+from app.service.access.roles import Role as Role
 from app.storage import commands
 from app.storage.database import Database, now_milliseconds
 from app.storage.queries import reading
 from app.storage.sqlite.writer import Write
 
 REFRESH_SECONDS = 2.0  # how soon a key that another process made or revoked is known here
-
-
-class Role(StrEnum):
-    """What a key is for."""
-
-    admin = "admin"
-    operator = "operator"
-    actor = "actor"
-    labeller = "labeller"
-    viewer = "viewer"
 
 
 _INCLUDES: dict[Role, frozenset[Role]] = {

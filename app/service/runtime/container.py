@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 from app.errors import PlauditError
 from app.metrics import Metrics
+from app.planning.problem import PlanBudget
 from app.service.access.idempotency import Answers
 from app.service.access.keys import Keys
 from app.service.access.sessions import Sessions
@@ -42,12 +43,13 @@ class Container:
         self.settings = settings
         self.metrics = metrics
         self.database = Database(settings.database_url, settings.synchronous)
+        budget = PlanBudget(cells=settings.plan_cells, bytes=settings.plan_bytes)
         self.broadcast = Broadcast()
         self.loaded = Loaded(self.database)
         self.processes = LearningProcesses(
             settings.learning_processes,
             settings.database_url,
-            settings.plan_budget,
+            budget,
             settings.learning_seconds,
         )
         self.learning = Learning(
@@ -87,7 +89,7 @@ class Container:
             max_states=settings.max_states,
             max_horizon=settings.max_horizon,
             max_cells=settings.max_cells,
-            budget=settings.plan_budget,
+            budget=budget,
         )
         self.roster = Roster(self.database, self.loaded, self.learning, self.broadcast, limits)
         self.logbook = Logbook(self.database, self.learning, self.broadcast)

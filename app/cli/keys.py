@@ -1,0 +1,72 @@
+"""`plaudit keys`: create, list and revoke keys, also while a server runs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from app.cli.database import DatabaseUrl, transaction
+from app.errors import NotFound
+from app.service.access.roles import Role
+
+app = typer.Typer(help="Create, list and revoke keys.", no_args_is_help=True)
+
+
+@app.command("create")
+def create_key(
+    name: Annotated[str, typer.Argument(help="Name of the key, for people.")],
+    role: Annotated[Role, typer.Option(help="What the key may be used for.")] = Role.actor,
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Create a key and print its secret, once. A running server accepts it within seconds."""
+    from app.service.access.keys import new_key
+    from app.storage.sqlite.writer import execute
+
+    key, secret, write = new_key(name, role)
+    with transaction(database_url) as connection:
+        execute(connection, [write])
+    Console(stderr=True).print(f"{key.id}  {role.value}  {name}", highlight=False, markup=False)
+    print(secret)
+
+
+@app.command("list")
+def list_keys(database_url: DatabaseUrl = None) -> None:
+    """List all keys, without their secrets."""
+    from app.service.access.keys import read_keys
+
+    table = Table("id", "role", "name", "created", "revoked")
+    with transaction(database_url) as connection:
+        for key, _ in read_keys(connection):
+            created, revoked = _minute(key.created_at), _minute(key.revoked_at)
+            table.add_row(key.id, key.role.value, escape(key.name), created, revoked)
+    Console().print(table)
+
+
+@app.command("revoke")
+def revoke_key(
+    key: Annotated[str, typer.Argument(help="The id of the key.")],
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Revoke a key. A running server refuses it within seconds."""
+    from app.service.access.keys import read_keys
+    from app.storage import commands
+    from app.storage.database import now_milliseconds
+    from app.storage.sqlite.writer import Write, execute
+
+    with transaction(database_url) as connection:
+        if key not in {known.id for known, _ in read_keys(connection)}:
+            raise NotFound("key", key)
+        row = {"the_key": key, "now": now_milliseconds()}
+        execute(connection, [Write(commands.REVOKE_KEY, row)])
+    print(f"{key} is revoked")
+
+
+def _minute(milliseconds: int | None) -> str:
+    if milliseconds is None:
+        return ""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M")
