@@ -11,7 +11,7 @@ import numpy as np
 from app.agents import AgentSpec, make_agent
 from app.agents.kinds.ucbvi_explore.agent import UcbviExplore
 from app.agents.spec import parse
-from app.learning.features.base import Floats
+from app.learning.arrays import Floats
 from app.learning.trajectory import Trajectory
 
 Choose = Callable[[int, int], int]  # the action of a step and state

@@ -18,7 +18,8 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import beta as beta_law
 
-from app.learning.features.base import Floats, OneHot, Spaces
+from app.learning.arrays import Floats
+from app.learning.features.base import OneHot, Spaces
 from app.learning.logistic.estimate import LogisticEstimator
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.paper.confidence import beta, kappa

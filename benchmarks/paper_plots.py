@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from app.learning.features.base import Floats
+from app.learning.arrays import Floats
 from app.learning.paper.regret_bounds import (
     exploration_episodes,
     exploration_regret,

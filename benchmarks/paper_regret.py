@@ -15,7 +15,8 @@ import numpy as np
 
 from app.agents import Agent, AgentSpec, make_agent
 from app.agents.spec import parse
-from app.learning.features.base import Floats, Spaces
+from app.learning.arrays import Floats
+from app.learning.features.base import Spaces
 from app.learning.paper.regret_bounds import RegretSetting
 from app.learning.randomness import generator, uniform
 from app.planning.problem import Plan, PlanningProblem, TransitionModel

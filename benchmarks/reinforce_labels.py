@@ -19,7 +19,7 @@ from rich.console import Console
 
 from app.agents.kinds.reinforce.agent import Reinforce
 from app.agents.spec import AgentSpec, parse
-from app.learning.network.network import Floats
+from app.learning.arrays import Floats
 from app.learning.network.policy_gradient import Lesson
 from app.learning.randomness import generator
 from app.planning.policies.network import NetworkPolicy

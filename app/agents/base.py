@@ -6,20 +6,16 @@ and an episode's number: the same specification, episodes and labels give the sa
 
 from __future__ import annotations
 
-import io
-import zipfile
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
-from app.agents.experience import Arrays, Experience
+from app.agents.experience import Experience
 from app.agents.spec import AgentSpec, AutoFeatures, Features, Strict, parse
 from app.agents.tabular_insight import Insight
-from app.errors import SnapshotError
-from app.learning.features.base import Floats
+from app.learning.arrays import Arrays, Floats, pack_arrays, unpack_arrays
 from app.learning.features.events import AnyFeatures
 from app.learning.trajectory import Trajectory
 from app.planning.problem import Plan, PlanBudget, Policy
@@ -131,26 +127,16 @@ class Agent(ABC, Generic[AnyOptions]):
         return []
 
     def snapshot(self) -> bytes:
-        """Everything learned, as a compressed npz file of plain arrays."""
-        buffer = io.BytesIO()
+        """Everything learned, packed as bytes."""
         own = {f"own.{key}": value for key, value in self._own_arrays().items()}
-        arrays = {"format": np.array(SNAPSHOT_FORMAT)} | self.experience.arrays() | own
-        np.savez_compressed(buffer, allow_pickle=False, **arrays)
-        return buffer.getvalue()
+        return pack_arrays(self.experience.arrays() | own, SNAPSHOT_FORMAT)
 
     @classmethod
     def restore(
         cls, spec: AgentSpec, snapshot: bytes, budget: PlanBudget | None = None
     ) -> Agent[AnyOptions]:
         """The agent that ``snapshot`` was taken from."""
-        try:
-            with np.load(io.BytesIO(snapshot), allow_pickle=False) as stored:
-                arrays = {key: stored[key] for key in stored.files}
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise SnapshotError(f"not a snapshot: {error}") from error
-        found = int(arrays.get("format", np.array(0)))
-        if found != SNAPSHOT_FORMAT:
-            raise SnapshotError(f"snapshot format {found}, this version reads {SNAPSHOT_FORMAT}")
+        arrays = unpack_arrays(snapshot, "snapshot", SNAPSHOT_FORMAT)
         agent = cls(spec, budget)
         agent.experience.load(arrays)
         agent._load_own({k[4:]: v for k, v in arrays.items() if k.startswith("own.")})

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from app.agents.tabular_insight import Insight
-from app.learning.trajectory import Floats, Integers
+from app.learning.arrays import Floats, Integers
 
 PLAYED = 2000  # the deviation of a probability estimated with so many is at most 0.011
 LONGEST = 2000  # steps; playing longer episodes takes too long for a page

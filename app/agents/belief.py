@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from app.agents.experience import Arrays, Experience
+from app.agents.experience import Experience
+from app.learning.arrays import Arrays, Floats
 from app.learning.features.automaton import EventTables
-from app.learning.features.base import FeatureMap, Floats, OneHot
+from app.learning.features.base import FeatureMap, OneHot
 from app.learning.features.events import AnyFeatures, Events, part_sizes, parts_of
 from app.learning.logistic.estimate import LogisticEstimator, LogisticFit
 from app.learning.logistic.labelled import LabelledTrajectories

@@ -15,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue, SnapshotError
+from app.learning.arrays import Arrays
 from app.learning.features.base import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.learning.world.transitions import TransitionCounts
-
-Arrays = dict[str, NDArray[Any]]
 
 
 class Change(NamedTuple):

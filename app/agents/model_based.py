@@ -11,11 +11,11 @@ from pydantic import Field
 
 from app.agents.base import Agent, Options
 from app.agents.belief import Belief, Learned
-from app.agents.experience import Arrays
 from app.agents.spec import AgentSpec
 from app.agents.tabular_insight import Insight
 from app.errors import BudgetExceeded
-from app.learning.features.base import Floats, OneHot, stack_rows
+from app.learning.arrays import Arrays, Floats
+from app.learning.features.base import OneHot, stack_rows
 from app.learning.features.events import Events, parts_of
 from app.learning.logistic.information import label_information
 from app.learning.randomness import uniform

@@ -11,7 +11,7 @@ from app.agents.belief import Belief, Learned, Prior
 from app.agents.model_based import ModelBased, TunedOptions
 from app.agents.spec import AutoFeatures, Features, OneHotFeatures
 from app.errors import InvalidValue
-from app.learning.features.base import Floats
+from app.learning.arrays import Floats
 from app.learning.logistic.posterior import Posterior
 from app.learning.paper.confidence import beta, kappa, xi
 

@@ -20,7 +20,8 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from app.errors import InvalidValue
-from app.learning.features.base import FeatureMap, Floats, OneHot, Spaces, Table
+from app.learning.arrays import Floats
+from app.learning.features.base import FeatureMap, OneHot, Spaces, Table
 from app.learning.features.events import SIZES, Event, Events
 
 Part = Literal["step", "state", "action"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.agents.tabular_insight import Insight
-from app.learning.trajectory import Floats, Integers
+from app.learning.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from app.learning.features.base import Floats
+from app.learning.arrays import Floats
 from app.learning.trajectory import Trajectory
 from app.learning.world.rollout import follow
 from app.planning.problem import Policy, TransitionModel

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.errors import InvalidValue
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from app.learning.arrays import Floats, Integers
 
 UNREPORTED = -1
 

@@ -15,15 +15,13 @@ ended, takes no more actions, and adds a known remainder to both sums.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from app.learning.arrays import Arrays, Floats, Integers
 
 PROBABILITY_TOLERANCE = 1e-9
 
@@ -179,7 +177,7 @@ class Policy(Protocol):
         """Every (probability, action, memory) that ``act`` can give."""
         ...
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Everything the policy knows, as plain arrays."""
         ...
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from app.planning.problem import Floats, Integers, TransitionModel
+from app.learning.arrays import Floats, Integers
+from app.planning.problem import TransitionModel
 
 
 class Successors:

@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from app.errors import BudgetExceeded
+from app.learning.arrays import Floats, Integers
 from app.planning.policies.tracked import TrackedPolicy
-from app.planning.problem import Floats, Integers, Plan, PlanBudget, TransitionModel
+from app.planning.problem import Plan, PlanBudget, TransitionModel
 from app.planning.successors import Successors
 
 _ENTRY_ARRAYS, _CELL_ARRAYS = 8, 6  # arrays of 8 bytes that lifting and planning hold at a time

@@ -15,13 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from app.learning.arrays import Floats, Integers
 from app.learning.randomness import generator, uniforms
 from app.learning.trajectory import Trajectory
 from app.simulation.tasks.compass import MOVES, moves
 from app.simulation.tasks.grid import COLUMNS, HORIZON, LAST, ROWS
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 CELLS, ACTIONS = ROWS * COLUMNS, len(MOVES)
 NEARBY = 3  # differences to the goal are hinted at up to here

@@ -8,14 +8,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from app.learning.arrays import Floats, Integers
 from app.planning.policies.grid import GridPolicy
 from app.planning.policies.tracked import TrackedPolicy
 from app.planning.rows import shift
 from app.simulation.tables import Tables, pick, random_unit, tables
 from app.simulation.tasks.base import Task
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class _Controller(NamedTuple):

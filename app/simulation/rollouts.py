@@ -7,11 +7,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue
+from app.learning.arrays import Floats
 from app.simulation.tables import Tables, pick, random_unit, tables
 from app.simulation.tasks.base import Task
 from app.simulation.trajectories import NO_ACTION, NOT_ENDED, Trajectories
-
-Floats = NDArray[np.float64]
 
 
 def rollouts(task: Task, policy: Floats, n: int, seed: int) -> Trajectories:

@@ -7,12 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from app.learning.arrays import Floats, Integers
 from app.simulation.tasks.base import Task
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Tables(NamedTuple):

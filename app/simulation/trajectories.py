@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-Integers = NDArray[np.int64]
+from app.learning.arrays import Integers
 
 NOT_ENDED = -1
 NO_ACTION = -1

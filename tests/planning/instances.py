@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from app.planning.problem import Floats, PlanningProblem, TransitionModel
+from app.learning.arrays import Floats
+from app.planning.problem import PlanningProblem, TransitionModel
 
 Episode = tuple[tuple[int, ...], tuple[int, ...], int]  # states, actions, ended in or -1
 

@@ -17,7 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from app.errors import BudgetExceeded
-from app.learning.features.base import Floats, Integers, Norms, Spaces
+from app.learning.arrays import Floats, Integers
+from app.learning.features.base import Norms, Spaces
 from app.planning.tracker import Tracker
 
 MOST_MEMORIES = 4096

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from app.errors import InvalidValue
+from app.learning.arrays import Floats, Integers
 from app.learning.trajectory import Trajectory
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Row = tuple[Integers, Floats]  # indices, strictly increasing, and their values
 SMALLEST, LARGEST = 1e-9, 1e9  # sizes of a client's feature that is not 0
 

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue
+from app.learning.arrays import Integers
 from app.learning.features.automaton import EventTables, unroll
-from app.learning.features.base import Blocks, FeatureMap, Integers, Row, Spaces
+from app.learning.features.base import Blocks, FeatureMap, Row, Spaces
 from app.learning.trajectory import Trajectory
 
 EventKind = Literal["visited", "both", "then"]

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from app.learning.features.base import ROUNDING, Blocks, Floats, Integers, OneHot, Table
+from app.learning.arrays import Floats, Integers
+from app.learning.features.base import ROUNDING, Blocks, OneHot, Table
 from app.learning.features.events import AnyFeatures, Events
 
 

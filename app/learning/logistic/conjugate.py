@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.learning.logistic.design import Floats
+from app.learning.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue, SnapshotError
-from app.learning.logistic.design import Floats
+from app.learning.arrays import Arrays, Floats
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.logistic.line_search import search_line
 from app.learning.logistic.loss import LogisticLoss, Point
@@ -77,9 +77,9 @@ class LogisticEstimator:
         self._theta = point.theta
         return _result(loss, point, iterations, tolerance or GRADIENT_TOLERANCE)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """What the next fit starts from, so that a restored estimator goes on bit by bit."""
-        arrays: dict[str, NDArray[Any]] = {}
+        arrays: Arrays = {}
         if self._theta is not None:
             arrays["theta"] = self._theta.copy()
         if isinstance(self._directions, InverseDirections):

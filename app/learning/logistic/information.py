@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit, xlogy
 
-from app.learning.features.base import Floats
+from app.learning.arrays import Floats
 
 # Evenly spaced: exact to rounding up to deviations of 20, where Gauss-Hermite nodes are not.
 _NODES = np.linspace(-8.0, 8.0, 257)

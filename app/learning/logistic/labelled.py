@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
-from app.learning.logistic.design import Design, Floats, Integers
+from app.learning.arrays import Arrays, Floats, Integers
+from app.learning.logistic.design import Design
 
 SparseRow = tuple[ArrayLike, ArrayLike]  # indices and values of one phi(tau)
 
@@ -103,7 +104,7 @@ class LabelledTrajectories:
         self._compact()
         return self._counts[: self._rows].copy(), self._positives[: self._rows].copy()
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Everything, as plain arrays that ``from_arrays`` takes."""
         self._compact()
         n, entries = self._rows, self._offsets[self._rows]

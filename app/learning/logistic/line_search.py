@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.learning.logistic.design import Floats
+from app.learning.arrays import Floats
 from app.learning.logistic.loss import LogisticLoss, Point
 
 SEARCH_LIMIT = 60

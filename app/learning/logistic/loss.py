@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.errors import InvalidValue
-from app.learning.logistic.design import Design, Floats
+from app.learning.arrays import Floats
+from app.learning.logistic.design import Design
 from app.learning.logistic.labelled import LabelledTrajectories
 
 

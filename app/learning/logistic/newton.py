@@ -16,8 +16,8 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from app.errors import SnapshotError
+from app.learning.arrays import Arrays, Floats
 from app.learning.logistic.conjugate import conjugate_gradients
-from app.learning.logistic.design import Floats
 from app.learning.logistic.loss import LogisticLoss, Point
 
 POOR_CONTRACTION = 0.3  # a step that leaves more of the gradient than this asks for a new inverse
@@ -108,7 +108,7 @@ class InverseDirections:
             self._excess += max(0, iterations - self._least - LUCK)
         self._loss = None
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """The inverse and its age, as plain arrays that ``from_arrays`` takes."""
         if self._inverse is None:
             return {}

@@ -17,8 +17,9 @@ import numpy as np
 from scipy import linalg, sparse
 
 from app.errors import BudgetExceeded, InvalidValue
+from app.learning.arrays import Floats
 from app.learning.logistic.conjugate import conjugate_gradients
-from app.learning.logistic.design import Design, Floats
+from app.learning.logistic.design import Design
 from app.learning.logistic.estimate import DENSE_LIMIT, LogisticFit
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.logistic.loss import LogisticLoss, joint_precision

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from app.learning.logistic.design import Floats
+from app.learning.arrays import Floats
 
 Units = Literal["own", "common"]
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from app.learning.arrays import Floats
 
 SLACK = 4.5  # ranges beyond its bounds at which a number is held: scaled, that is 10 either way
 

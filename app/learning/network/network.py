@@ -13,12 +13,10 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.errors import InvalidValue
+from app.learning.arrays import Floats, Integers
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Activation = Literal["tanh", "relu"]
 Layer = tuple[Floats, Floats]  # W (in, out) and b (out,)
 

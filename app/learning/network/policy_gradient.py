@@ -17,7 +17,8 @@ from typing import Literal
 
 import numpy as np
 
-from app.learning.network.network import Floats, Integers, Network
+from app.learning.arrays import Floats, Integers
+from app.learning.network.network import Network
 
 Advantages = Literal["normalised", "centred", "raw"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from app.errors import InvalidValue
-from app.learning.logistic.design import Floats
+from app.learning.arrays import Floats
 
 LARGEST_LOGIT = 700.0  # exp of more has no float
 UNVISITED = 2.0  # the total-variation distance of two distributions is never above 2

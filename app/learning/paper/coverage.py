@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from app.learning.logistic.design import Floats
+from app.learning.arrays import Floats
 
 TIE = 1e-9  # of omega^2: eigenvalues that differ by less are the same
 

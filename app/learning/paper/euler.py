@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from app.learning.logistic.design import Floats
+from app.learning.arrays import Floats
 from app.planning.problem import TransitionModel
 
 TIE = 1e-12  # actions whose values differ by less are as good as each other

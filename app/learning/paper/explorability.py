@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from app.errors import InvalidValue
-from app.learning.features.base import FeatureMap, Floats, OneHot, Spaces, Table
+from app.learning.arrays import Floats
+from app.learning.features.base import FeatureMap, OneHot, Spaces, Table
 
 GROWTH = math.log(1.5)  # every loop multiplies the determinant by more than 3/2
 REACHED = math.sqrt(3.0) / 4.0  # share of omega; (v . a)^2 >= 3 omega^2 / 16 is what that needs

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.learning.features.base import Blocks, FeatureMap, Floats, OneHot, Spaces, stack_rows
+from app.learning.arrays import Floats
+from app.learning.features.base import Blocks, FeatureMap, OneHot, Spaces, stack_rows
 from app.learning.features.events import AnyFeatures, parts_of
 from app.learning.logistic.scaling import Units, unit_sizes
 from app.learning.randomness import generator

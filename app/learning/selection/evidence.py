@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from app.errors import InvalidValue
-from app.learning.logistic.design import Floats
+from app.learning.arrays import Floats
 
 ITERATION_LIMIT = 100
 SEARCH_LIMIT = 40

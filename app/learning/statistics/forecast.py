@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from app.learning.arrays import Floats
 
 ERROR = 0.1  # the interval is wrong this often
 SHARE = 0.9  # of the predicted value is the target

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from app.errors import InvalidValue
-from app.learning.features.base import Blocks, FeatureMap, Floats, OneHot, Table
+from app.learning.arrays import Floats
+from app.learning.features.base import Blocks, FeatureMap, OneHot, Table
 from app.planning.problem import TransitionModel
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.learning.features.base import Floats, Spaces
+from app.learning.arrays import Floats
+from app.learning.features.base import Spaces
 from app.learning.randomness import uniform
 from app.planning.problem import Policy, TransitionModel
 

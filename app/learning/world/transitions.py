@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue
+from app.learning.arrays import Floats, Integers
 from app.learning.features.base import Spaces
 from app.learning.trajectory import Trajectory
 from app.planning.problem import TransitionModel
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class TransitionCounts:

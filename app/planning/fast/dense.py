@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.learning.arrays import Floats
 from app.planning.compiled import Array, jit
 from app.planning.fast.choices import choose, cover_knots
 from app.planning.fast.grid import Grid, Model
 from app.planning.fast.sweeps import Scratch, close_table, ended_law, final_law, final_step
-from app.planning.problem import Floats
 from app.planning.rows import add_clamped, follow, run_end, shift
 
 DENSITY = 0.25  # of non-zeros, from which a matrix product is faster than sparse rows

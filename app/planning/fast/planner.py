@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import BudgetExceeded, InvalidValue
+from app.learning.arrays import Floats
 from app.planning.fast import dense, sweeps
 from app.planning.fast.grid import bonus_bounds, make_grid, pack
 from app.planning.policies.grid import GridPolicy
-from app.planning.problem import Floats, Plan, PlanBudget, PlanningProblem
+from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.rows import CURVATURE, LARGEST_LOGIT
 
 SATURATION = 12.0  # mu(-12) = 6e-6: logits past this rarely matter; widened where they do

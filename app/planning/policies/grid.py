@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from app.learning.arrays import Arrays
 from app.planning.rows import shift
 
 _shift = shift.py_func  # the same arithmetic, without the cost of entering compiled code
@@ -59,7 +60,7 @@ class GridPolicy:
         low, high = self.clip
         return low if index < low else min(index, high)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Everything the policy knows, as plain arrays."""
         return {
             "delta": np.array(self.delta),
@@ -72,7 +73,7 @@ class GridPolicy:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> GridPolicy:
+    def from_arrays(cls, arrays: Arrays) -> GridPolicy:
         """The policy that ``arrays`` came from."""
         low, high = (int(bound) for bound in arrays["clip"])
         rest = {key: arrays[key] for key in ("low", "high", "offsets", "actions", "weights")}

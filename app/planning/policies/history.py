@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from app.learning.arrays import Arrays
 
 _ASTRAY = -1  # the memory of a history that the model holds impossible
 
@@ -54,7 +56,7 @@ class HistoryPolicy:
         found = edge != _ASTRAY and node < len(keys) and keys[node] == key
         return node if found else _ASTRAY
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Everything the policy knows, as plain arrays."""
         return {
             "sizes": np.array([self.actions, self.states]),
@@ -64,7 +66,7 @@ class HistoryPolicy:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> HistoryPolicy:
+    def from_arrays(cls, arrays: Arrays) -> HistoryPolicy:
         """The policy that ``arrays`` came from."""
         actions, states = (int(size) for size in arrays["sizes"])
         return cls(actions, states, arrays["levels"], arrays["keys"], arrays["choices"])

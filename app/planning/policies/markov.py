@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from app.learning.arrays import Arrays
 from app.learning.trajectory import Trajectory
 
 
@@ -40,11 +41,11 @@ class MarkovPolicy:
         own = self.actions[np.arange(len(trajectory)), trajectory.states]
         return bool((own == trajectory.actions).all())
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """The table of actions."""
         return {"actions": self.actions}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> MarkovPolicy:
+    def from_arrays(cls, arrays: Arrays) -> MarkovPolicy:
         """The policy that ``arrays`` came from."""
         return cls(arrays["actions"])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.errors import InvalidValue
+from app.learning.arrays import Arrays, Floats
 from app.learning.network.input_scaling import Lens
-from app.learning.network.network import Activation, Floats, Layer, Network
+from app.learning.network.network import Activation, Layer, Network
 
 _ACTIVATIONS: tuple[Activation, ...] = ("tanh", "relu")
 
@@ -69,7 +69,7 @@ class NetworkPolicy:
         """The weights (in, out) and biases (out,) of each layer."""
         return self.network.layers(self.theta)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Everything the policy knows; layer i is ``weights.i`` and ``biases.i``."""
         layers = enumerate(self.layers)
         return {
@@ -84,7 +84,7 @@ class NetworkPolicy:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> NetworkPolicy:
+    def from_arrays(cls, arrays: Arrays) -> NetworkPolicy:
         """The policy that ``arrays`` came from."""
         count = sum(key.startswith("weights.") for key in arrays)
         parts = [arrays[f"{name}.{i}"] for i in range(count) for name in ("weights", "biases")]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-import zlib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from app.errors import InvalidValue, SnapshotError
+from app.learning.arrays import pack_arrays, unpack_arrays
 from app.planning.policies.grid import GridPolicy
 from app.planning.policies.history import HistoryPolicy
 from app.planning.policies.markov import MarkovPolicy
@@ -38,6 +36,8 @@ POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
     }
 )
 
+_KIND = "kind"  # the entry that names the policy's kind
+
 State = int | tuple[float, ...]  # a state's number, or the numbers that are seen
 
 
@@ -53,19 +53,15 @@ def act_in(
 
 
 def pack_policy(policy: Policy) -> bytes:
-    """The arrays of a policy and its kind, as a compressed npz file."""
-    buffer = io.BytesIO()
-    arrays = {"kind": np.array(policy.kind), **policy.arrays()}
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
+    """Pack a policy's kind and arrays as bytes."""
+    return pack_arrays({_KIND: np.array(policy.kind), **policy.arrays()})
 
 
 def unpack_policy(packed: bytes) -> Policy:
-    """The policy that `pack_policy` was given."""
+    """Unpack the policy that `pack_policy` packed."""
+    arrays = unpack_arrays(packed, "policy")
     try:
-        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
-            arrays = {key: stored[key] for key in stored.files}
-        policy: Policy = POLICY_KINDS[str(arrays.pop("kind"))].from_arrays(arrays)
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise SnapshotError(f"not a policy: {error!r}") from error
+        policy: Policy = POLICY_KINDS[str(arrays.pop(_KIND))].from_arrays(arrays)
+    except (KeyError, ValueError, TypeError) as error:
+        raise SnapshotError(f"cannot read the policy: {error!r}") from error
     return policy

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from app.learning.arrays import Arrays
+
 
 @dataclass(frozen=True)
 class RewardPolicy:
@@ -71,12 +73,12 @@ class RewardPolicy:
             j, theta_b = self.top, 0.0
         return action, g, theta_a, j, theta_b
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Everything the policy knows, as plain arrays."""
         return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> RewardPolicy:
+    def from_arrays(cls, arrays: Arrays) -> RewardPolicy:
         """The policy that ``arrays`` came from."""
         rest = {name: array for name, array in arrays.items() if name != "top"}
         return cls(top=int(arrays["top"]), **rest)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from app.learning.arrays import Arrays
 from app.planning.policies.grid import GridPolicy
 from app.planning.policies.reward import RewardPolicy
 from app.planning.problem import Policy
@@ -57,14 +58,14 @@ class TrackedPolicy:
     def _tracked(self, state: int, memory: tuple[int, ...]) -> int:
         return int(self.entered[memory[0] if memory else 0, state])
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """The automaton, the inner policy's kind, and its arrays under names that begin inner."""
         inner = {"kind": np.array(self.inner.kind), **self.inner.arrays()}
         own = {"entered": self.entered, "memories": self.memories}
         return own | {_PREFIX + name: array for name, array in inner.items()}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> TrackedPolicy:
+    def from_arrays(cls, arrays: Arrays) -> TrackedPolicy:
         """The policy that ``arrays`` came from."""
         inner = {
             name.removeprefix(_PREFIX): array

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from app.learning.arrays import Arrays
 from app.planning.problem import Plan
 
 
@@ -38,12 +38,12 @@ class UniformPolicy:
         """Every action, with the same probability."""
         return [(1.0 / self.actions, action, memory) for action in range(self.actions)]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """The number of actions."""
         return {"actions": np.array(self.actions)}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> UniformPolicy:
+    def from_arrays(cls, arrays: Arrays) -> UniformPolicy:
         """The policy that ``arrays`` came from."""
         return cls(int(arrays["actions"]))
 

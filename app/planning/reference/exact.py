@@ -19,15 +19,9 @@ import numpy as np
 from scipy.special import expit
 
 from app.errors import BudgetExceeded, InvalidValue
+from app.learning.arrays import Floats, Integers
 from app.planning.policies.history import HistoryPolicy
-from app.planning.problem import (
-    Floats,
-    Integers,
-    Plan,
-    PlanBudget,
-    PlanningProblem,
-    TransitionModel,
-)
+from app.planning.problem import Plan, PlanBudget, PlanningProblem, TransitionModel
 from app.planning.successors import Successors
 
 Space = Literal["logit", "reward"]

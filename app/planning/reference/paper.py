@@ -28,14 +28,15 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from app.errors import BudgetExceeded, InvalidValue
-from app.planning.problem import Floats, Integers, Plan, PlanBudget, PlanningProblem
+from app.learning.arrays import Arrays, Floats, Integers
+from app.planning.problem import Plan, PlanBudget, PlanningProblem
 
 _LOWER = "raise epsilon, or lower the horizon, the number of states or the size of the sums"
 _LIPSCHITZ = 9.0 / 4.0
@@ -174,13 +175,13 @@ class PaperPolicy:
         action = int(self.choices[(step, state, *cell)])
         return [(1.0, action, (*memory, state, action))]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Everything the policy knows, as plain arrays."""
         scalars = np.array([self.zeta, self.width, self.offset])
         return {"scalars": scalars, "sums": self.sums, "choices": self.choices}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> PaperPolicy:
+    def from_arrays(cls, arrays: Arrays) -> PaperPolicy:
         """The policy that ``arrays`` came from."""
         zeta, width, offset = (float(number) for number in arrays["scalars"])
         return cls(zeta, width, arrays["sums"], offset, arrays["choices"])

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import expit
 
 from app.errors import BudgetExceeded, InvalidValue
-from app.planning.problem import Floats, Integers, PlanningProblem, Policy
+from app.learning.arrays import Floats, Integers
+from app.planning.problem import PlanningProblem, Policy
 from app.planning.reference.exact import Space
 from app.planning.successors import Successors
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from app.learning.arrays import Floats
 from app.planning.compiled import Array, jit
-from app.planning.problem import Floats, PlanningProblem
+from app.planning.problem import PlanningProblem
 
 FAR = 1 << 40
 _SNAP = 1e-11  # a fraction this near to a point is the point

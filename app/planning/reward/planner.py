@@ -18,8 +18,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from app.errors import BudgetExceeded, InvalidValue
+from app.learning.arrays import Floats
 from app.planning.policies.reward import RewardPolicy
-from app.planning.problem import Floats, Plan, PlanBudget, PlanningProblem
+from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reward import kernels, law
 from app.planning.reward.grid import RewardGrid, RewardModel, make_grid, pack
 from app.planning.rows import CURVATURE

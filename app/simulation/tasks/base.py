@@ -7,13 +7,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.errors import InvalidValue
+from app.learning.arrays import Floats
 from app.planning.problem import PROBABILITY_TOLERANCE
 from app.simulation.tasks.verdict import Verdict
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+from app.learning.arrays import Integers
 
 # Row and column differences: left, down, right, up, in Gymnasium's order.
 MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))

@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from app.errors import InvalidValue
+from app.learning.arrays import Floats, Integers
 from app.simulation.trajectories import NOT_ENDED, Trajectories
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

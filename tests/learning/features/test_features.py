@@ -14,7 +14,8 @@ from scipy import sparse
 from app.agents import AgentSpec, make_agent
 from app.agents.spec import parse
 from app.errors import InvalidValue
-from app.learning.features.base import Blocks, FeatureMap, Floats, OneHot, Spaces, Table
+from app.learning.arrays import Floats
+from app.learning.features.base import Blocks, FeatureMap, OneHot, Spaces, Table
 from app.learning.trajectory import UNREPORTED, Trajectory
 
 PARTS = ("step", "state", "action")

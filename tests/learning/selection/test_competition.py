@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from app.learning.features.base import Floats, OneHot, Spaces
+from app.learning.arrays import Floats
+from app.learning.features.base import OneHot, Spaces
 from app.learning.features.events import parts_of
 from app.learning.selection import competition
 from app.learning.selection.competition import (

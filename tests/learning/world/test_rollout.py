@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.learning.features.base import Floats, Spaces
+from app.learning.arrays import Floats
+from app.learning.features.base import Spaces
 from app.learning.world.rollout import expected_visits
 from app.planning.policies.uniform import UniformPolicy
 from app.planning.problem import TransitionModel

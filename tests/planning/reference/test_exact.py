@@ -10,14 +10,9 @@ import numpy as np
 import pytest
 
 from app.errors import BudgetExceeded, InvalidValue
+from app.learning.arrays import Floats, Integers
 from app.planning.policies.history import HistoryPolicy
-from app.planning.problem import (
-    Floats,
-    Integers,
-    PlanBudget,
-    PlanningProblem,
-    TransitionModel,
-)
+from app.planning.problem import PlanBudget, PlanningProblem, TransitionModel
 from app.planning.reference.exact import (
     Space,
     count_histories,

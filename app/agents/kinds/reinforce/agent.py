@@ -15,11 +15,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from app.agents.base import Agent, Mode, Options
-from app.agents.experience import Arrays
 from app.agents.kinds.reinforce.authorship import Authorship
 from app.agents.kinds.reinforce.chain import Chain, Verdict
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
+from app.learning.arrays import Arrays
 from app.learning.network.adam import Adam
 from app.learning.network.input_scaling import Lens
 from app.learning.network.network import Activation, Network

@@ -7,11 +7,8 @@ itself. What an episode was played with is a fact all the same, and a gradient i
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from app.agents.experience import Arrays
-
-Floats = NDArray[np.float64]
+from app.learning.arrays import Arrays, Floats
 
 OPEN = 256  # versions back that a running episode may have been planned with
 

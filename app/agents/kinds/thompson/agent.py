@@ -19,7 +19,7 @@ from app.agents.base import Mode, Options
 from app.agents.belief import Belief, Prior
 from app.agents.model_based import ModelBased, PlanningOptions, TunedOptions
 from app.agents.spec import AgentSpec, AutoFeatures, Features
-from app.learning.features.base import Floats
+from app.learning.arrays import Floats
 from app.learning.randomness import generator
 from app.learning.selection.competition import (
     INTERCEPT_VARIANCE,

@@ -23,7 +23,7 @@ from app.agents.base import Mode, Options
 from app.agents.belief import Learned
 from app.agents.optimist import Optimist, OptimistOptions
 from app.errors import BudgetExceeded
-from app.learning.features.base import Floats, Integers
+from app.learning.arrays import Floats, Integers
 from app.learning.features.rows import trajectory_rows
 from app.learning.world.transitions import TransitionCounts
 from app.planning.policies.uniform import plan_uniform

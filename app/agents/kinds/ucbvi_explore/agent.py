@@ -18,12 +18,12 @@ from pydantic import Field
 
 from app.agents.base import Mode, Options
 from app.agents.belief import Learned
-from app.agents.experience import Arrays
 from app.agents.kinds.ucbvi.agent import GridOptimist
 from app.agents.kinds.ucbvi_explore.exploration import Exploration, Knowledge
 from app.agents.kinds.ucbvi_explore.size import ExploringOptions, exploration_size, sentence
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue
+from app.learning.arrays import Arrays
 from app.learning.features.base import OneHot
 from app.learning.features.events import Events
 from app.learning.logistic.labelled import LabelledTrajectories

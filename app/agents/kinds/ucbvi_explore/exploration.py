@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import SnapshotError
+from app.learning.arrays import Arrays, Floats
 from app.learning.features.base import FeatureMap
-from app.learning.logistic.design import Floats
 from app.learning.paper.coverage import Coverage
 from app.learning.paper.euler import EulerPlan, KnownReward, plan_euler
 from app.learning.paper.explorability import REACHED
@@ -218,7 +218,7 @@ class Exploration:
         span = reward.span() if self.size.span is None else self.size.span
         return plan_euler(reward, now.model, now.counts, self.size.confidence, span)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Everything as plain arrays."""
         active = self.coverage.active
         H, S, _ = self.features.spaces.shape
