@@ -20,13 +20,13 @@ import numpy as np
 from rich.console import Console
 
 from app.agents import AgentSpec, make_agent
-from app.agents.spec import parse
 from app.learning.features.base import Spaces
 from app.learning.paper.confidence import kappa
 from app.learning.paper.euler import KnownReward, confidence, plan_euler
 from app.learning.paper.explorability import condition_bound, loop_bound, mixture_bound
 from app.learning.world.transitions import TransitionCounts
 from app.simulation.runner import GOOD_ENOUGH, Run, Setting, run
+from app.wire.validation import parse
 from benchmarks.explore_worlds import Life, World, signed_world
 
 FIRST_SEED = 7000  # seeds that no setting was chosen on

@@ -10,9 +10,9 @@ import numpy as np
 
 from app.agents import AgentSpec, make_agent
 from app.agents.kinds.ucbvi_explore.agent import UcbviExplore
-from app.agents.spec import parse
 from app.learning.arrays import Floats
 from app.learning.trajectory import Trajectory
+from app.wire.validation import parse
 
 Choose = Callable[[int, int], int]  # the action of a step and state
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from app.agents import Agent, AgentSpec, make_agent
-from app.agents.spec import parse
 from app.learning.arrays import Floats
 from app.learning.features.base import Spaces
 from app.learning.paper.regret_bounds import RegretSetting
@@ -22,6 +21,7 @@ from app.learning.randomness import generator, uniform
 from app.planning.problem import Plan, PlanningProblem, TransitionModel
 from app.planning.reference.exact import plan_exact
 from app.planning.reference.policy_value import policy_value
+from app.wire.validation import parse
 from benchmarks.explore_worlds import World, signed_world
 
 Record = dict[str, Any]

@@ -18,12 +18,13 @@ import numpy as np
 from rich.console import Console
 
 from app.agents.kinds.reinforce.agent import Reinforce
-from app.agents.spec import AgentSpec, parse
+from app.agents.spec import AgentSpec
 from app.learning.arrays import Floats
 from app.learning.network.policy_gradient import Lesson
 from app.learning.randomness import generator
 from app.planning.policies.network import NetworkPolicy
 from app.simulation.goal_grid import GoalGrid
+from app.wire.validation import parse
 from benchmarks.paper_figure import BATCH, FIRST_SEED
 
 EARLY, MANY = 50, 20  # the batch whose label is corrected; how many corrected labels are many

@@ -14,7 +14,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from app.wire import Step, StepAnswer
+from app.wire.steps import Step, StepAnswer
 
 START_SECONDS = 180.0
 

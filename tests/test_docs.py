@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from app.agents import AgentSpec, make_agent
-from app.agents.spec import parse
 from app.learning import randomness
 from app.learning.trajectory import Trajectory
 from app.planning.policies.registry import POLICY_KINDS
@@ -19,6 +18,7 @@ from app.planning.problem import PlanningProblem, TransitionModel
 from app.planning.reference.exact import plan_exact
 from app.planning.reference.paper import plan_paper
 from app.settings import settings_table
+from app.wire.validation import parse
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))

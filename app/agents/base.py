@@ -13,12 +13,14 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 import numpy as np
 
 from app.agents.experience import Experience
-from app.agents.spec import AgentSpec, AutoFeatures, Features, Strict, parse
+from app.agents.spec import AgentSpec, AutoFeatures, Features
 from app.agents.tabular_insight import Insight
 from app.learning.arrays import Arrays, Floats, pack_arrays, unpack_arrays
 from app.learning.features.events import AnyFeatures
 from app.learning.trajectory import Trajectory
 from app.planning.problem import Plan, PlanBudget, Policy
+from app.wire.base import Strict
+from app.wire.validation import parse
 
 SNAPSHOT_FORMAT = 1
 

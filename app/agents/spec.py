@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     StrictInt,
     StrictStr,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_core import ErrorDetails
 
 from app.errors import InvalidValue
 from app.learning.arrays import Floats
 from app.learning.features.base import FeatureMap, OneHot, Spaces, Table
 from app.learning.features.events import SIZES, Event, Events
+from app.wire.base import Strict
 
 Part = Literal["step", "state", "action"]
 NamedState = StrictInt | StrictStr  # a state's number, or its name where a client has names
 Bound = Annotated[float, Field(ge=-1e9, le=1e9)]
-Parsed = TypeVar("Parsed", bound=BaseModel)
-
-
-class Strict(BaseModel):
-    """A part of a request: nothing unknown, nothing infinite, nothing changed later."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class LastSteps(Strict):
@@ -204,7 +194,7 @@ class AgentSpec(Strict):
     actions: int = Field(ge=1, strict=True)
     horizon: int = Field(ge=1, strict=True)
     features: Features | None = None
-    algorithm: dict[str, Any] = {"kind": "thompson"}
+    algorithm: dict[str, Any] = Field(default={"kind": "thompson"})
     seed: int = Field(default=0, ge=0, lt=2**63, strict=True)
     initial_states: tuple[float, ...] | None = None  # a distribution over the states
 
@@ -238,51 +228,3 @@ class AgentSpec(Strict):
         if start.shape != (self.states,) or (start < 0).any() or abs(start.sum() - 1.0) > 1e-9:
             raise InvalidValue("initial_states", f"{self.states} probabilities that sum to one")
         return start
-
-
-def parse(model: type[Parsed], data: object, field: str = "") -> Parsed:
-    """Validate ``data`` as ``model``; the first thing wrong is an InvalidValue with its field."""
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        raise _invalid(error.errors(), data, field) from error
-
-
-def _invalid(problems: list[ErrorDetails], data: object, field: str) -> InvalidValue:
-    """The first problem; of one value that was read in several ways, the way that got furthest."""
-    places = [place_of(problem, data) for problem in problems]
-    same = [i for i, place in enumerate(places) if place[: len(places[0])] == places[0]]
-    furthest = max(same, key=lambda i: len(places[i]))
-    expected = expectation(problems[furthest])
-    return InvalidValue(".".join((*filter(None, (field, *places[furthest])),)) or "value", expected)
-
-
-def expectation(problem: ErrorDetails) -> str:
-    """What was expected of a value, in words."""
-    kind, context = problem["type"], problem.get("ctx", {})
-    if kind == "extra_forbidden":
-        return "no such option"
-    if kind == "missing" or (kind.startswith("union_tag") and "expected_tags" not in context):
-        return "a value"
-    if kind == "too_short":
-        return f"at least {context['min_length']} of them"
-    if kind.startswith("union_tag"):
-        return f"one of {context['expected_tags']}"
-    message = problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-    return message[:1].lower() + message[1:]
-
-
-def place_of(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
-    """The way to a value as the client wrote it, without the types that it was read as."""
-    place: list[str] = []
-    last = len(problem["loc"]) - 1
-    for i, part in enumerate(problem["loc"]):
-        in_list = isinstance(value, list | tuple) and isinstance(part, int)
-        if in_list or (isinstance(value, dict) and part in value):
-            value = value[part]
-        elif problem["type"] != "missing" or i < last:
-            continue
-        place.append(str(part))
-    if problem["type"].startswith("union_tag"):
-        place.append("kind")
-    return tuple(place)

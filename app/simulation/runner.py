@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from app.agents import Agent, make_agent
-from app.agents.spec import AgentSpec, parse
+from app.agents.spec import AgentSpec
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
 from app.planning.problem import Plan, PlanBudget, Policy
 from app.simulation.environment import Environment, evaluate
 from app.simulation.tasks import load_task
 from app.simulation.tasks.base import Task
+from app.wire.validation import parse
 
 GOOD_ENOUGH = 0.9  # of the optimum
 _WORLD, _FLIPS, _VALUES = 101, 102, 103  # addresses of the generators

@@ -1,4 +1,4 @@
-"""What all bodies share: their kinds, and the words that many of them use."""
+"""The base classes and the types that request and response bodies share."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from pydantic import (
     StrictInt,
     StrictStr,
 )
-
-from app.agents.spec import Strict
 
 Status = Literal["running", "awaiting_label", "labelled", "completed", "abandoned"]
 Label = StrictBool | Annotated[StrictInt, Field(ge=0, le=1)]
@@ -33,11 +31,17 @@ ShortText = Annotated[StrictStr, Field(min_length=1, max_length=200)]
 Comment = Annotated[StrictStr, Field(max_length=4000)]
 
 
+class Strict(BaseModel):
+    """A part of a request: unknown fields and infinite numbers are refused; it is immutable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
 class Wire(Strict):
-    """A body that a client sends, with an example that works when pasted."""
+    """A request body."""
 
 
 class Answer(BaseModel):
-    """A body that the server sends."""
+    """A response body."""
 
     model_config = ConfigDict(extra="forbid")

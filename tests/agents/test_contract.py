@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from app.agents import AGENT_KINDS, AgentSpec, make_agent, restore_agent
-from app.agents.spec import parse
 from app.errors import InvalidValue, SnapshotError
 from app.learning.features.base import OneHot, Spaces
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.planning.policies.registry import act_in
+from app.wire.validation import parse
 
 STATES, ACTIONS, HORIZON = 4, 2, 5
 KINDS = sorted(AGENT_KINDS)

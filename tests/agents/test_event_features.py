@@ -7,7 +7,6 @@ import pytest
 from scipy.special import expit
 
 from app.agents import AgentSpec, make_agent, restore_agent
-from app.agents.spec import parse
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.features.events import Event, Events
 from app.learning.randomness import uniform
@@ -16,6 +15,7 @@ from app.planning.policies.tracked import TrackedPolicy
 from app.planning.problem import PlanBudget
 from app.planning.reference.exact import plan_histories
 from app.simulation.runner import Setting, run
+from app.wire.validation import parse
 
 S, A, H = 3, 2, 4
 EVENTS = {"kind": "events", "events": [{"visited": 2}, {"both": [2, 1]}, {"then": [2, 0]}]}

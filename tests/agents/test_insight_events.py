@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from app.agents import AgentSpec, make_agent
-from app.agents.spec import parse
 from app.agents.tabular_insight import Insight
 from app.learning.trajectory import Trajectory
+from app.wire.validation import parse
 
 EVENTS = {"kind": "events", "events": [{"then": [0, 1]}, {"visited": 2}]}
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from app.agents import AgentSpec, make_agent
-from app.agents.spec import OneHotFeatures, parse
+from app.agents.spec import OneHotFeatures
 from app.errors import InvalidValue
 from app.learning.features.base import OneHot, Spaces, Table
+from app.wire.validation import parse
 
 S, A, H = 3, 2, 5
 SPACES = Spaces(S, A, H)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from app.agents.spec import AgentSpec, parse
+from app.agents.spec import AgentSpec
 from app.errors import InvalidValue
 from app.planning.fast.planner import plan_fast
 from app.planning.problem import PlanningProblem, TransitionModel
@@ -22,6 +22,7 @@ from app.simulation.tasks.random_mdp import random_mdp
 from app.simulation.tasks.river_swim import river_swim
 from app.simulation.tasks.verdict import Verdict
 from app.simulation.tasks.visit_both import visit_both
+from app.wire.validation import parse
 
 NAMES = [
     "collect",

@@ -11,7 +11,6 @@ from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from app.agents.spec import expectation, place_of
 from app.errors import (
     BudgetExceeded,
     Conflict,
@@ -25,6 +24,7 @@ from app.errors import (
 )
 from app.service.training.process_pool import JobFailed
 from app.wire.problems import FieldError, Problem
+from app.wire.validation import expectation, place_of
 
 log = logging.getLogger(__name__)
 

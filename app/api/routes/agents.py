@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 
-from app import wire
 from app.api.http import checks
 from app.api.http.auth import OPERATE, READ, TheContainer, guard
 from app.api.http.created import created, location
@@ -22,6 +21,7 @@ from app.service.runtime.container import Container
 from app.service.runtime.ids import agent_id, read_agent_id
 from app.service.views import wire_views
 from app.storage.queries import reading
+from app.wire.agents import AgentChanges, AgentPage, AgentView, NewAgent
 
 log = logging.getLogger(__name__)
 
@@ -39,18 +39,18 @@ _SPECIFICATION = set(Specification.model_fields)
 async def create_agent(
     request: Request,
     response: Response,
-    body: wire.NewAgent,
+    body: NewAgent,
     host: TheContainer,
     caller: Annotated[Caller, guard(OPERATE)],
     idempotency_key: IdempotencyKey = None,
-) -> wire.AgentView:
+) -> AgentView:
     """Create an agent. It plans at once; its first episode waits for that plan."""
     checks.bounded(body.metadata, host.settings.metadata_bytes)
     display = None if body.display is None else body.display.model_dump(mode="json")
     given = body.model_dump(mode="json", include=_SPECIFICATION, exclude_unset=True)
     specification = read_specification(given)
 
-    async def act(remember: Remember | None) -> wire.AgentView:
+    async def act(remember: Remember | None) -> AgentView:
         agent = await host.roster.create(
             body.name, specification, dict(body.metadata), display, remember
         )
@@ -58,7 +58,7 @@ async def create_agent(
         log.info("agent created", extra={"agent": agent.id, "kind": kind, "by": caller.key})
         return await show(host, agent.number)
 
-    async def again(made: str) -> wire.AgentView:
+    async def again(made: str) -> AgentView:
         return await show(host, read_agent_id(made))
 
     view = await once(request, host, caller, idempotency_key, act, again)
@@ -72,20 +72,18 @@ async def list_agents(
     _: Annotated[Caller, guard(READ)],
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> wire.AgentPage:
+) -> AgentPage:
     """Agents in the order they were created."""
     after = 0 if cursor is None else checks.cursor(cursor, 1)[0]
     rows = await host.database.read(reading.agent_page, after, limit + 1)
     items = [wire_views.agent_view(row, host.loaded.agents.get(row.id)) for row in rows[:limit]]
-    return wire.AgentPage(
-        items=items, next=str(rows[limit - 1].position) if len(rows) > limit else None
-    )
+    return AgentPage(items=items, next=str(rows[limit - 1].position) if len(rows) > limit else None)
 
 
 @router.get("/{agent}", summary="Read an agent", responses=declared(404, 503))
 async def read_agent(
     agent: AgentId, host: TheContainer, _: Annotated[Caller, guard(READ)]
-) -> wire.AgentView:
+) -> AgentView:
     """An agent: its specification and where it stands."""
     return await show(host, read_agent_id(agent))
 
@@ -93,10 +91,10 @@ async def read_agent(
 @router.patch("/{agent}", summary="Change an agent", responses=declared(404, 413, 422, 503))
 async def change_agent(
     agent: AgentId,
-    body: wire.AgentChanges,
+    body: AgentChanges,
     host: TheContainer,
     _: Annotated[Caller, guard(OPERATE)],
-) -> wire.AgentView:
+) -> AgentView:
     """Change its name, metadata or display, or pause it."""
     changes = body.model_dump(mode="json", exclude_unset=True)
     checks.bounded(body.metadata or {}, host.settings.metadata_bytes)
@@ -115,7 +113,7 @@ async def delete_agent(
     log.info("agent deleted", extra={"agent": hosted.id, "by": caller.key})
 
 
-async def show(host: Container, number: int) -> wire.AgentView:
+async def show(host: Container, number: int) -> AgentView:
     """The view of an agent; it is loaded, for what its plan is worth."""
     agent = await host.loaded.agent(number)
     row = await host.database.read(reading.agent_row, number)

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import Connection
 
-from app import wire
 from app.api.http import checks
 from app.api.http.auth import ACT, READ_EPISODES, TheContainer, guard
 from app.api.http.created import created, location
@@ -22,6 +21,8 @@ from app.service.runtime.container import Container
 from app.service.runtime.ids import episode_id, read_agent_id
 from app.service.views import wire_views
 from app.storage.queries import labelling, reading
+from app.wire.base import Status
+from app.wire.episodes import EpisodePage, EpisodeSummary, EpisodeView, Finish, NewEpisode
 
 router = APIRouter(prefix="/v1", tags=["episodes"])
 
@@ -38,15 +39,15 @@ async def start_episode(
     agent: AgentId,
     host: TheContainer,
     caller: Annotated[Caller, guard(ACT)],
-    body: wire.NewEpisode | None = None,
+    body: NewEpisode | None = None,
     idempotency_key: IdempotencyKey = None,
-) -> wire.EpisodeSummary:
+) -> EpisodeSummary:
     """Start an episode. Its policy is pinned now: learning during it never changes it."""
-    body = body or wire.NewEpisode()
+    body = body or NewEpisode()
     checks.bounded(body.metadata, host.settings.metadata_bytes)
     hosted = await host.loaded.agent(read_agent_id(agent))
 
-    async def act(remember: Remember | None) -> wire.EpisodeSummary:
+    async def act(remember: Remember | None) -> EpisodeSummary:
         episode = await host.play.start(
             hosted,
             body.mode,
@@ -58,7 +59,7 @@ async def start_episode(
         )
         return await summary(host, episode)
 
-    async def again(made: str) -> wire.EpisodeSummary:
+    async def again(made: str) -> EpisodeSummary:
         return await summary(host, await host.loaded.episode(made))
 
     view = await once(request, host, caller, idempotency_key, act, again)
@@ -75,10 +76,10 @@ async def finish_episode(
     episode: EpisodeId,
     host: TheContainer,
     _: Annotated[Caller, guard(ACT)],
-    body: wire.Finish | None = None,
-) -> wire.EpisodeSummary:
+    body: Finish | None = None,
+) -> EpisodeSummary:
     """End it where the environment did; or, once after the last step, say where that led."""
-    body = body or wire.Finish()
+    body = body or Finish()
     return await summary(host, await host.play.finish(episode, body.state, body.terminated))
 
 
@@ -89,7 +90,7 @@ async def finish_episode(
 )
 async def abandon_episode(
     episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(ACT)]
-) -> wire.EpisodeSummary:
+) -> EpisodeSummary:
     """No label will come; its transitions still count."""
     return await summary(host, await host.play.abandon(episode))
 
@@ -97,7 +98,7 @@ async def abandon_episode(
 @router.get("/episodes/{episode}", summary="Read an episode", responses=declared(404, 503))
 async def read_episode(
     episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(READ_EPISODES)]
-) -> wire.EpisodeView:
+) -> EpisodeView:
     """Its steps and labels, and which step made the model expect what."""
     loaded = await host.loaded.episode(episode)
     hosted, agent, number = loaded.agent, loaded.agent.number, loaded.number
@@ -123,7 +124,7 @@ async def list_episodes(
     host: TheContainer,
     _: Annotated[Caller, guard(READ_EPISODES)],
     agent: Annotated[str | None, Query(description="of one agent")] = None,
-    status: Annotated[wire.Status | None, Query(description="with one status")] = None,
+    status: Annotated[Status | None, Query(description="with one status")] = None,
     external_id: Annotated[
         str | None, Query(max_length=200, description="with this name of yours")
     ] = None,
@@ -136,7 +137,7 @@ async def list_episodes(
     ] = "oldest",
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> wire.EpisodePage:
+) -> EpisodePage:
     """Episodes in one of three orders."""
     number = None if agent is None else (await host.loaded.agent(read_agent_id(agent))).number
     if order == "informative":
@@ -156,39 +157,37 @@ async def list_episodes(
     items = [await _listed(host, row) for row in rows[:limit]]
     last = rows[limit - 1] if len(rows) > limit else None
     following = None if last is None else f"{last.created_at}-{last.agent}-{last.number}"
-    return wire.EpisodePage(items=items, next=following)
+    return EpisodePage(items=items, next=following)
 
 
 async def _informative(
     host: Container, agent: int | None, limit: int, cursor: str | None
-) -> wire.EpisodePage:
+) -> EpisodePage:
     skip = 0 if cursor is None else checks.cursor(cursor, 1)[0]
     queue = await host.judgement.queue(agent)
-    items: list[wire.EpisodeSummary] = []
+    items: list[EpisodeSummary] = []
     for score, owner, number in queue[skip : skip + limit]:
         row = await host.database.read(reading.episode_row, owner, number)
         if row is not None and row.status == "awaiting_label":
             view = await _listed(host, row)
             items.append(view.model_copy(update={"information": score}))
     following = str(skip + limit) if len(queue) > skip + limit else None
-    return wire.EpisodePage(items=items, next=following)
+    return EpisodePage(items=items, next=following)
 
 
-async def _listed(host: Container, row: Any) -> wire.EpisodeSummary:
+async def _listed(host: Container, row: Any) -> EpisodeSummary:
     agent = await host.loaded.agent(row.agent)
     episode = host.loaded.episodes.get(episode_id(row.agent, row.number))
     length = row.length if row.length is not None else (episode.length if episode else None)
     if length is None:
         steps = await host.database.read(reading.step_rows, row.agent, row.number)
         length = len(steps)
-    return wire.EpisodeSummary(**wire_views.episode_fields(row, agent.horizon, length))
+    return EpisodeSummary(**wire_views.episode_fields(row, agent.horizon, length))
 
 
-async def summary(host: Container, episode: HostedEpisode) -> wire.EpisodeSummary:
+async def summary(host: Container, episode: HostedEpisode) -> EpisodeSummary:
     """An episode as it is stored now."""
     row = await host.database.read(reading.episode_row, episode.agent.number, episode.number)
     if row is None:
         raise NotFound("episode", episode.id)
-    return wire.EpisodeSummary(
-        **wire_views.episode_fields(row, episode.agent.horizon, episode.length)
-    )
+    return EpisodeSummary(**wire_views.episode_fields(row, episode.agent.horizon, episode.length))

@@ -10,7 +10,6 @@ from typing import Annotated
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
-from app import wire
 from app.api.http import checks
 from app.api.http.auth import OPERATE, TheContainer, guard
 from app.api.http.idempotency import IdempotencyKey, once
@@ -24,6 +23,7 @@ from app.service.episodes.import_export import LoggedEpisode
 from app.service.labelling.verdicts import Verdict, majority
 from app.service.runtime.container import Container
 from app.service.runtime.ids import episode_id, read_agent_id
+from app.wire.trajectories import LoggedTrajectory, Trajectories, TrajectoriesAnswer
 
 log = logging.getLogger(__name__)
 
@@ -48,29 +48,29 @@ _LINE = {
 async def import_trajectories(
     request: Request,
     agent: AgentId,
-    body: wire.Trajectories,
+    body: Trajectories,
     host: TheContainer,
     caller: Annotated[Caller, guard(OPERATE)],
     idempotency_key: IdempotencyKey = None,
-) -> wire.TrajectoriesAnswer:
+) -> TrajectoriesAnswer:
     """All are taken or none, and they are learned from once. Lines of an export fit as they are."""
     hosted = await host.loaded.agent(read_agent_id(agent))
     logged = [_logged(one, i, host) for i, one in enumerate(body.trajectories)]
 
-    async def act(remember: Remember | None) -> wire.TrajectoriesAnswer:
+    async def act(remember: Remember | None) -> TrajectoriesAnswer:
         numbers = await host.logbook.take_in(hosted, logged, remember)
         fields = {"agent": hosted.id, "episodes": len(numbers), "by": caller.key}
         log.info("episodes imported", extra=fields)
         return _taken(hosted, numbers)
 
-    async def again(made: str) -> wire.TrajectoriesAnswer:
+    async def again(made: str) -> TrajectoriesAnswer:
         first, end = made.split("-")
         return _taken(hosted, range(int(first), int(end)))
 
     return await once(request, host, caller, idempotency_key, act, again)
 
 
-def _logged(one: wire.LoggedTrajectory, place: int, host: Container) -> LoggedEpisode:
+def _logged(one: LoggedTrajectory, place: int, host: Container) -> LoggedEpisode:
     checks.bounded(one.metadata, host.settings.metadata_bytes, f"trajectories.{place}.metadata")
     status = one.status if one.status in ("completed", "abandoned") else None
     verdicts = _verdicts(one)
@@ -91,14 +91,14 @@ def _logged(one: wire.LoggedTrajectory, place: int, host: Container) -> LoggedEp
     )
 
 
-def _verdicts(one: wire.LoggedTrajectory) -> list[Verdict]:
+def _verdicts(one: LoggedTrajectory) -> list[Verdict]:
     if one.verdicts:
         return [Verdict(int(said.label), said.labeller, said.comment) for said in one.verdicts]
     return [] if one.label is None else [Verdict(int(one.label), one.labeller)]
 
 
-def _taken(agent: HostedAgent, numbers: range) -> wire.TrajectoriesAnswer:
-    return wire.TrajectoriesAnswer(
+def _taken(agent: HostedAgent, numbers: range) -> TrajectoriesAnswer:
+    return TrajectoriesAnswer(
         agent=agent.id,
         imported=len(numbers),
         first=episode_id(agent.number, numbers.start),

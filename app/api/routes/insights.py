@@ -22,7 +22,7 @@ from app.service.views.curves import observed, thinned
 from app.service.views.documents import model_document, policy_document
 from app.service.views.wire_views import moment
 from app.storage.queries import labelling, reading
-from app.wire import CurveView, ModelView, PolicyView
+from app.wire.insight import CurveView, ModelView, PolicyView
 
 router = APIRouter(prefix="/v1/agents/{agent}", tags=["insight"])
 

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from app import wire
 from app.api.http.auth import JUDGE, TheContainer, guard
 from app.api.http.parameters import EpisodeId
 from app.api.http.problems import declared
 from app.service.access.keys import ANYONE, Caller
 from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.labelling.verdicts import Verdict
+from app.service.labelling import verdicts
+from app.wire.episodes import Verdict, VerdictAnswer
 
 router = APIRouter(prefix="/v1/episodes/{episode}/label", tags=["labels"])
 
@@ -22,10 +22,10 @@ _PROBLEMS = declared(404, 409, 413, 422, 503)
 @router.post("", summary="Label an episode", responses=_PROBLEMS)
 async def give_label(
     episode: EpisodeId,
-    body: wire.Verdict,
+    body: Verdict,
     host: TheContainer,
     caller: Annotated[Caller, guard(JUDGE)],
-) -> wire.VerdictAnswer:
+) -> VerdictAnswer:
     """Good or bad. The same label again is harmless; another is a conflict.
 
     Where the episode wants labels of several people, each has one of their own.
@@ -36,10 +36,10 @@ async def give_label(
 @router.put("", summary="Replace a label", responses=_PROBLEMS)
 async def replace_label(
     episode: EpisodeId,
-    body: wire.Verdict,
+    body: Verdict,
     host: TheContainer,
     caller: Annotated[Caller, guard(JUDGE)],
-) -> wire.VerdictAnswer:
+) -> VerdictAnswer:
     """The model is then what it would have been with this label from the start."""
     return _answer(await host.judgement.replace(episode, _verdict(body, caller)))
 
@@ -57,13 +57,13 @@ async def withdraw_label(
             description="whose, where several judge; by default the name of the key",
         ),
     ] = None,
-) -> wire.VerdictAnswer:
+) -> VerdictAnswer:
     """The model is then what it would have been without it."""
     return _answer(await host.judgement.withdraw(episode, _labeller(caller, labeller)))
 
 
-def _verdict(body: wire.Verdict, caller: Caller) -> Verdict:
-    return Verdict(int(body.label), _labeller(caller, body.labeller), body.comment)
+def _verdict(body: Verdict, caller: Caller) -> verdicts.Verdict:
+    return verdicts.Verdict(int(body.label), _labeller(caller, body.labeller), body.comment)
 
 
 def _labeller(caller: Caller, given: str | None) -> str | None:
@@ -71,8 +71,8 @@ def _labeller(caller: Caller, given: str | None) -> str | None:
     return given or (None if caller is ANYONE else caller.name)
 
 
-def _answer(episode: HostedEpisode) -> wire.VerdictAnswer:
-    return wire.VerdictAnswer.model_validate(
+def _answer(episode: HostedEpisode) -> VerdictAnswer:
+    return VerdictAnswer.model_validate(
         {
             "episode": episode.id,
             "label": episode.label,

@@ -14,7 +14,7 @@ from app.api.http.problems import declared
 from app.errors import PlauditError
 from app.service.access.keys import Caller
 from app.storage.queries import reading
-from app.wire import Health
+from app.wire.operations import Health
 
 router = APIRouter(tags=["operations"])
 

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
-from app import wire
 from app.api.http.auth import ACT, READ_EPISODES, TheContainer, guard
 from app.api.http.parameters import EpisodeId
 from app.api.http.problems import declared
@@ -19,6 +18,7 @@ from app.service.access.keys import Caller
 from app.service.episodes.recordings import MEDIA_TYPES, Recording
 from app.service.runtime.container import Container
 from app.service.views.wire_views import moment
+from app.wire.episodes import RecordingView
 
 router = APIRouter(prefix="/v1/episodes/{episode}/recording", tags=["recordings"])
 
@@ -51,7 +51,7 @@ _SAFE = {
 )
 async def put_recording(
     request: Request, episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(ACT)]
-) -> wire.RecordingView:
+) -> RecordingView:
     """A picture or a video, in place of the one before. What it is is told by its content."""
     content = await request.body()
     largest = host.settings.recording_bytes
@@ -105,8 +105,8 @@ async def remove_recording(
     await host.recordings.drop(episode)
 
 
-def _view(episode: str, recording: Recording) -> wire.RecordingView:
-    return wire.RecordingView.model_validate(
+def _view(episode: str, recording: Recording) -> RecordingView:
+    return RecordingView.model_validate(
         {
             "episode": episode,
             "media_type": recording.media_type,

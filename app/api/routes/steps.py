@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 
-from app import wire
 from app.api.http.auth import ACT, guard
 from app.api.http.hot_route import HotRoute
 from app.api.http.openapi import operation_name
@@ -17,6 +16,14 @@ from app.service.access.keys import Caller
 from app.service.episodes.stepping import StepTaken
 from app.service.runtime.container import Container
 from app.service.views.explanation import explain
+from app.wire.steps import (
+    EpisodeStep,
+    ExplainedStepAnswer,
+    ExplanationView,
+    ManySteps,
+    ManyStepsAnswer,
+    Step,
+)
 
 router = APIRouter(prefix="/v1", route_class=HotRoute, generate_unique_id_function=operation_name)
 
@@ -29,8 +36,8 @@ router = APIRouter(prefix="/v1", route_class=HotRoute, generate_unique_id_functi
     response_model_exclude_unset=True,
 )
 async def take_step(
-    request: Request, episode: EpisodeId, body: wire.Step, _: Annotated[Caller, guard(ACT)]
-) -> wire.ExplainedStepAnswer:
+    request: Request, episode: EpisodeId, body: Step, _: Annotated[Caller, guard(ACT)]
+) -> ExplainedStepAnswer:
     """The next step. It is stored before it is answered: it survives a crash at any later moment.
 
     With `step`, a retry of the last step with the same state gets the same answer.
@@ -39,23 +46,21 @@ async def take_step(
     taken = await host.stepping.step(episode, body.step, body.state)
     action = taken.episode.agent.actions.decode(taken.action)
     if not body.explain:
-        return wire.ExplainedStepAnswer(step=taken.step, action=action, last=taken.last)
+        return ExplainedStepAnswer(step=taken.step, action=action, last=taken.last)
     why = await explain(host.database, host.loaded, taken.episode)
-    shown = None if why is None else wire.ExplanationView(**vars(why))
-    return wire.ExplainedStepAnswer(
-        step=taken.step, action=action, last=taken.last, explanation=shown
-    )
+    shown = None if why is None else ExplanationView(**vars(why))
+    return ExplainedStepAnswer(step=taken.step, action=action, last=taken.last, explanation=shown)
 
 
 @router.post(
     "/steps",
     tags=["fleets"],
     summary="Step many episodes in one call",
-    response_model=wire.ManyStepsAnswer,
+    response_model=ManyStepsAnswer,
     responses=declared(413, 422, 503),
 )
 async def step_many(
-    request: Request, body: wire.ManySteps, _: Annotated[Caller, guard(ACT)]
+    request: Request, body: ManySteps, _: Annotated[Caller, guard(ACT)]
 ) -> dict[str, list[dict[str, Any]]]:
     """Each entry answers with its own result or its own problem."""
     host: Container = request.app.state.container
@@ -65,7 +70,7 @@ async def step_many(
 
 
 def _entry(
-    one: wire.EpisodeStep, outcome: StepTaken | PlauditError, request_id: str | None
+    one: EpisodeStep, outcome: StepTaken | PlauditError, request_id: str | None
 ) -> dict[str, Any]:
     if isinstance(outcome, PlauditError):
         problem = problem_of(outcome, request_id).model_dump(exclude_none=True)

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictFloat, StrictStr, model_validator
 
-from app.agents.spec import Strict
 from app.errors import InvalidValue
+from app.wire.base import Strict
 
 # The bound makes pydantic look at the characters, and so refuse half a surrogate pair.
 Name = Annotated[StrictStr, Field(max_length=200)]

@@ -11,11 +11,13 @@ from pydantic import BeforeValidator, Field, StrictFloat, StrictInt, StrictStr
 
 from app.agents import AGENT_KINDS, Agent, AgentSpec
 from app.agents.base import Options
-from app.agents.spec import EventsFeatures, Features, Strict, parse
+from app.agents.spec import EventsFeatures, Features
 from app.errors import BudgetExceeded, InvalidValue
 from app.planning.fast.planner import MAX_ACTIONS
 from app.planning.problem import PlanBudget
 from app.service.agents.spaces import ActionSpace, Box, Name, StateSpace
+from app.wire.base import Strict
+from app.wire.validation import parse
 
 _DURATION = re.compile(
     r"P(?:(?P<weeks>\d+)W|(?:(?P<days>\d+)D)?(?:T(?=\d)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?"

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from app import wire
 from app.agents.tabular_insight import Insight
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.service.access.keys import Key
@@ -16,6 +15,8 @@ from app.service.agents.hosted_agent import HostedAgent
 from app.service.agents.specification import Specification, read_specification
 from app.service.labelling.verdicts import in_force
 from app.service.runtime.ids import agent_id, episode_id
+from app.wire.agents import AgentView, EpisodeCounts, PlanView
+from app.wire.episodes import EpisodeView, LabelChange, StepView, VerdictView
 
 _SPECIFICATION = tuple(Specification.model_fields)
 
@@ -30,18 +31,16 @@ def perhaps(milliseconds: int | None) -> datetime | None:
     return None if milliseconds is None else moment(milliseconds)
 
 
-def agent_view(row: Any, agent: HostedAgent | None) -> wire.AgentView:
+def agent_view(row: Any, agent: HostedAgent | None) -> AgentView:
     """An agent; ``agent`` where it is in memory, and so may be learning."""
     specification = agent.specification if agent else read_specification(row.specification)
     specification = specification.whole()
     plan = agent.newest_plan() if agent else None
     shown = None
     if plan is not None:
-        shown = wire.PlanView(
-            planner=plan.planner, value=plan.value, gap=plan.gap, seconds=plan.seconds
-        )
+        shown = PlanView(planner=plan.planner, value=plan.value, gap=plan.gap, seconds=plan.seconds)
     error = agent.learning_error if agent else row.learning_error
-    return wire.AgentView(
+    return AgentView(
         **{name: getattr(specification, name) for name in _SPECIFICATION},
         id=agent_id(row.id),
         name=row.name,
@@ -49,7 +48,7 @@ def agent_view(row: Any, agent: HostedAgent | None) -> wire.AgentView:
         display=row.display,
         paused=row.paused,
         created_at=moment(row.created_at),
-        episodes=wire.EpisodeCounts(
+        episodes=EpisodeCounts(
             running=row.running,
             awaiting_label=row.awaiting_label,
             labelled=row.labelled,
@@ -95,7 +94,7 @@ def episode_view(
     steps: Sequence[Any],
     labels: Sequence[Any],
     insight: Insight | None,
-) -> wire.EpisodeView:
+) -> EpisodeView:
     """An episode with its steps, its labels, and what the model makes of it."""
     shares: Sequence[float | None] = [None] * len(steps)
     predicted = rest = None
@@ -109,10 +108,10 @@ def episode_view(
         own, rest = insight.shares(trajectory)
         shares, predicted = own.tolist(), insight.predict(trajectory)
     final = None if row.final is None else agent.decode_state(row.final, row.final_observation)
-    return wire.EpisodeView(
+    return EpisodeView(
         **episode_fields(row, agent.horizon, len(steps)),
         steps=[
-            wire.StepView(
+            StepView(
                 step=step.step,
                 state=agent.decode_state(step.state, step.observation),
                 action=agent.actions.decode(step.action),
@@ -123,13 +122,13 @@ def episode_view(
         final=final,
         terminated=row.ended,
         verdicts=[
-            wire.VerdictView.model_validate(
+            VerdictView.model_validate(
                 {"label": one.label, "labeller": one.labeller, "at": moment(one.at)}
             )
             for one in in_force(labels).values()
         ],
         labels=[
-            wire.LabelChange(
+            LabelChange(
                 label=one.label, labeller=one.labeller, comment=one.comment, at=moment(one.at)
             )
             for one in labels

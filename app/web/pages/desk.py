@@ -12,7 +12,6 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import Field, StrictStr
 
-from app.agents.spec import Strict
 from app.api.http.auth import JUDGE, TheContainer, guard
 from app.errors import NotFound
 from app.service.access.keys import ANYONE, Caller
@@ -25,7 +24,7 @@ from app.service.views.wire_views import moment
 from app.storage.queries import reading
 from app.web.pages.sign_in import PageRoute, page_guard
 from app.web.render.templates import render
-from app.wire.base import Comment, ShortText
+from app.wire.base import Comment, ShortText, Strict
 
 _LEARNING_SECONDS = 20.0  # longest that the news of what a verdict changed is waited for
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from app.agents import AgentSpec, make_agent
-from app.agents.spec import parse
 from app.learning.trajectory import UNREPORTED, Trajectory
+from app.wire.validation import parse
 
 S, A, H = 3, 2, 4
 FULL = {"kind": "one_hot", "over": ["step", "state", "action"]}

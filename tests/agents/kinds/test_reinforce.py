@@ -9,11 +9,11 @@ import pytest
 
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.kinds.reinforce.authorship import Authorship
-from app.agents.spec import parse
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
 from app.planning.problem import PlanBudget
+from app.wire.validation import parse
 
 HORIZON, BATCH = 3, 5
 SMALL = {"batch": BATCH, "hidden": [6], "step_size": 0.05}

@@ -9,12 +9,12 @@ from scipy.special import expit
 
 from app.agents import AgentSpec, make_agent
 from app.agents.kinds.ucbvi import agent as ucbvi
-from app.agents.spec import parse
 from app.errors import InvalidValue
 from app.learning.features.base import Table
 from app.learning.trajectory import Trajectory
 from app.planning.policies.uniform import UniformPolicy
 from app.planning.reference.exact import plan_exact
+from app.wire.validation import parse
 
 S, A, H = 2, 2, 3
 BOUND, DELTA, EPISODES = 2, "0.1", 50

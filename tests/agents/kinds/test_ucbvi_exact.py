@@ -11,13 +11,13 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from app.agents import AgentSpec, make_agent, restore_agent
-from app.agents.spec import parse
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.planning.policies.history import HistoryPolicy
 from app.planning.policies.uniform import UniformPolicy
 from app.planning.problem import PlanBudget
 from app.simulation.runner import Setting, run
+from app.wire.validation import parse
 
 S, A = 2, 2
 BOUND, DELTA, EPISODES = 2, "0.1", 50

@@ -8,7 +8,6 @@ import pytest
 
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.kinds.ucbvi_explore import agent as ucbvi_explore
-from app.agents.spec import parse
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
 from app.learning.paper.confidence import beta, kappa
 from app.learning.paper.explorability import condition_bound, mixture_bound
@@ -18,6 +17,7 @@ from app.planning.policies.uniform import UniformPolicy, plan_uniform
 from app.planning.problem import PlanBudget
 from app.simulation.runner import Setting, _Game, prepare
 from app.simulation.runner import run as run_setting
+from app.wire.validation import parse
 from tests.learning.worlds import explorable
 
 S, A, H = 3, 2, 4

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from app.agents import AgentSpec, make_agent
-from app.agents.spec import parse
 from app.errors import InvalidValue
 from app.learning.arrays import Floats
 from app.learning.features.base import Blocks, FeatureMap, OneHot, Spaces, Table
 from app.learning.trajectory import UNREPORTED, Trajectory
+from app.wire.validation import parse
 
 PARTS = ("step", "state", "action")
 SUBSETS = [over for size in (1, 2, 3) for over in combinations(PARTS, size)]

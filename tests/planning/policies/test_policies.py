@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from app.agents import AGENT_KINDS, AgentSpec, make_agent
-from app.agents.spec import parse
 from app.errors import SnapshotError
 from app.learning.randomness import uniform
 from app.learning.trajectory import Trajectory
 from app.planning.policies.markov import MarkovPolicy
 from app.planning.policies.registry import POLICY_KINDS, pack_policy, unpack_policy
+from app.wire.validation import parse
 
 
 def planned(kind, **options):
