@@ -1,10 +1,17 @@
-"""A real server in a process of its own, on a real SQLite file, for every test of the service."""
+"""Fixtures for all tests: real servers on real SQLite files, and a real browser."""
 
 import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.support.browser import CHROMIUM, need_chromium
 from tests.support.running import RunningServer, create_agent, wait_learned
+
+
+def pytest_collection_modifyitems(items):
+    """Mark every test that needs a browser as slow."""
+    for item in items:
+        if "chromium" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,12 @@
 """Keys over HTTP and on the command line: who may do what, and who nothing."""
 
-import subprocess
-import sys
-
 import httpx
 import pytest
 from fastapi.routing import iter_route_contexts
 
 from app.main import create_app
 from app.settings import Settings
+from tests.support import template
 from tests.support.running import RunningServer, assert_problem, create_agent, wait_until
 
 ADMIN_KEY = "an-admin-key-of-this-test"
@@ -116,14 +114,7 @@ def create_key(client, role, name="somebody"):
 
 def plaudit(server, *arguments):
     """The command line on the database of a server."""
-    return subprocess.run(
-        [sys.executable, "-m", "app.cli", *arguments],
-        env=server.environment | {"COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return template.run(arguments, server.environment | {"COLUMNS": "200"})
 
 
 def test_every_route_has_an_entry_in_the_table(tmp_path):

@@ -7,8 +7,7 @@ import time
 import pytest
 
 from tests.support.crowd import Keeper, Player, playing
-from tests.support.forked import ForkedServer
-from tests.support.running import create_agent, wait_until
+from tests.support.running import RunningServer, create_agent, wait_until
 
 KEY = "the-operator-has-this-key"
 KILLS = 30
@@ -46,7 +45,7 @@ def forked(tmp_path):
     servers = []
 
     def make(**options):
-        servers.append(ForkedServer(tmp_path, PLAUDIT_ADMIN_KEY=KEY, learning=False, **options))
+        servers.append(RunningServer(tmp_path, PLAUDIT_ADMIN_KEY=KEY, learning=False, **options))
         return servers[-1]
 
     yield make

@@ -6,7 +6,6 @@ import resource
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -15,7 +14,7 @@ import pytest
 
 from app.errors import UnsafeStart
 from app.storage.database import prepare_database
-from tests.support.forked import ForkedServer
+from tests.support import template
 from tests.support.running import (
     LAKE,
     RunningServer,
@@ -33,7 +32,7 @@ LEARNING_SECONDS = 10
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """A server that learns, and forgets soon what nobody uses."""
-    with ForkedServer(
+    with RunningServer(
         tmp_path_factory.mktemp("faults"),
         PLAUDIT_LEARNING_SECONDS=LEARNING_SECONDS,
         PLAUDIT_WAIT_SECONDS=300,
@@ -54,7 +53,7 @@ def bare(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bare")
     clock = folder / "clock"
     clock.write_text("0")
-    with ForkedServer(folder, learning=False, clock=clock) as server:
+    with RunningServer(folder, learning=False, clock=clock) as server:
         server.clock = clock
         yield server
 
@@ -179,7 +178,7 @@ def test_a_disk_that_is_really_full(tmp_path):
     if mounted.returncode != 0:
         pytest.skip("a file system can only be made by root")
     try:
-        with ForkedServer(tmp_path, learning=False) as server, server.client() as client:
+        with RunningServer(tmp_path, learning=False) as server, server.client() as client:
             agent = create_agent(client)
             episode = start_episode(client, agent, wait=False)
             play(client, episode, STATES[:1])
@@ -344,7 +343,7 @@ def test_a_second_server_on_the_same_database_is_refused(bare):
     second = RunningServer(bare.folder)
     with pytest.raises(RuntimeError, match="another server uses this database"):
         second.start()
-    assert second.process.wait(60) == 2
+    assert second.wait() == 2
     assert "Traceback" not in second.output
     with bare.client() as client:
         assert client.get("/healthz").status_code == 200
@@ -392,13 +391,8 @@ def test_the_command_says_in_one_line_that_a_database_cannot_be_read(tmp_path):
     garbage(server.database)
     with pytest.raises(RuntimeError, match="file is not a database"):
         server.start()
-    assert server.process.wait(60) == 2
+    assert server.wait() == 2
     assert "Traceback" not in server.output
-    listed = subprocess.run(
-        [sys.executable, "-m", "app.cli", "keys", "list"],
-        env=server.environment,
-        capture_output=True,
-        text=True,
-    )
+    listed = template.run(["keys", "list"], server.environment)
     assert (listed.returncode, listed.stdout) == (2, "")
     assert listed.stderr == "error the database cannot be used: file is not a database\n"

@@ -18,8 +18,14 @@ from app.service.runtime.ids import read_agent_id, read_episode_id
 from app.storage.queries import lessons, reading
 from app.storage.schema import episodes
 from app.storage.sqlite.engine import make_reading_engine
-from tests.support.forked import ForkedServer
-from tests.support.running import create_agent, play, start_episode, wait_learned, wait_until
+from tests.support.running import (
+    RunningServer,
+    create_agent,
+    play,
+    start_episode,
+    wait_learned,
+    wait_until,
+)
 
 EPISODES = 15
 GOAL = 3
@@ -105,7 +111,7 @@ class Session:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    with ForkedServer(tmp_path_factory.mktemp("recovery"), PLAUDIT_WAIT_SECONDS=300) as server:
+    with RunningServer(tmp_path_factory.mktemp("recovery"), PLAUDIT_WAIT_SECONDS=300) as server:
         yield server
 
 

@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from tests.support.crowd import Keeper, Player, playing
-from tests.support.forked import ForkedServer
-from tests.support.running import create_agent, play, start_episode, wait_until
+from tests.support.running import RunningServer, create_agent, play, start_episode, wait_until
 
 KEY = "the-operator-has-this-key"
 DRAIN_SECONDS = 60
@@ -19,8 +18,12 @@ DRAIN_SECONDS = 60
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shutdown")
-    environment = {"PLAUDIT_ADMIN_KEY": KEY, "PLAUDIT_DRAIN_SECONDS": DRAIN_SECONDS}
-    server = ForkedServer(folder, **environment)
+    server = RunningServer(
+        folder,
+        PLAUDIT_ADMIN_KEY=KEY,
+        PLAUDIT_DRAIN_SECONDS=DRAIN_SECONDS,
+        PLAUDIT_WAIT_SECONDS=2,
+    )
     yield server
     server.stop()
 
@@ -84,9 +87,9 @@ def test_an_open_stream_of_events_ends_and_delays_nothing(server, started):
 
 
 def test_a_server_that_stops_answers_who_waits_for_learning(server, started):
-    """The learning processes are not even up: the start of an episode waits for them."""
+    """Learning does not get on: the start of an episode waits for it."""
     answers = []
-    with server.client(KEY) as client:
+    with server.client(KEY) as client, server.stopped_learner(client):
         agent = create_agent(client)
 
         def start():

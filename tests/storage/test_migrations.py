@@ -1,7 +1,6 @@
 """Migrations on a real file: there and back, and the tables of the code are those on disk."""
 
-import subprocess
-import sys
+import os
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -12,6 +11,7 @@ from sqlalchemy import Column, Integer, MetaData, Table, inspect
 from app.storage import migrations
 from app.storage.schema import metadata
 from app.storage.sqlite.engine import make_writing_engine
+from tests.support import template
 
 
 @pytest.fixture
@@ -101,13 +101,10 @@ def test_rows_survive_a_migration_that_has_nothing_to_do(engine):
 
 def test_the_command_makes_the_database(tmp_path):
     database = tmp_path / "new" / "plaudit.db"
-    command = [sys.executable, "-m", "app.cli", "migrate"]
     url = f"sqlite:///{database}"
     for _ in range(2):  # the second time there is nothing to do
-        done = subprocess.run(
-            [*command, "--database-url", url], capture_output=True, text=True, check=True
-        )
-        assert done.stdout == f"{url} is up to date\n"
+        done = template.run(["migrate", "--database-url", url], dict(os.environ))
+        assert (done.returncode, done.stdout) == (0, f"{url} is up to date\n")
     engine = make_writing_engine(url)
     assert migrations.current_revision(engine) == migrations.newest_revision()
     assert differences(engine) == []

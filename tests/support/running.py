@@ -3,12 +3,15 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
+from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
+
+from app.service.training.process_pool import NICENESS
+from tests.support import template
 
 START_SECONDS = 120
 LAKE = {
@@ -23,9 +26,15 @@ STATES = [0, 1, 2, 3, 3]  # of an episode of it, to the horizon
 
 
 class RunningServer:
-    """A server on a free port with its data in a folder; environment variables as keywords."""
+    """`plaudit serve` on a free port with its data in a folder; settings as keywords.
 
-    def __init__(self, folder, **environment):
+    The process is forked from a template, so that it starts, and can be started again, at once.
+    `learning=False` leaves out the learning processes: nothing that they do is acknowledged to
+    anybody. `early=True` acknowledges before the commit, as no server should. `clock` is a file
+    with the seconds by which the server's clock is wrong.
+    """
+
+    def __init__(self, folder, learning=True, early=False, clock=None, **environment):
         self.folder = folder
         self.database = folder / "plaudit.db"
         self.environment = {
@@ -36,6 +45,7 @@ class RunningServer:
             "PYTHONUNBUFFERED": "1",
             **{name: str(value) for name, value in environment.items()},
         }
+        self.changes = {"learning": learning, "early": early, "clock": clock and str(clock)}
         self.process = None
         self.url = None
         self.lines = []
@@ -48,26 +58,27 @@ class RunningServer:
 
     def start(self):
         """Start it and wait until it listens."""
-        self.lines = []
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "app.cli", "serve"],
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        self.lines, self.url = [], None
+        output = self._launch()
         listening = threading.Event()
-        self.reader = threading.Thread(target=self._follow, args=(listening,), daemon=True)
+        self.reader = threading.Thread(target=self._follow, args=(output, listening), daemon=True)
         self.reader.start()
         if not listening.wait(START_SECONDS) or self.url is None:
-            raise RuntimeError("the server did not start:\n" + "".join(self.lines))
+            raise RuntimeError("the server did not start:\n" + self.output)
         return self
 
-    def _follow(self, listening):
-        self.url = None
-        with self.process.stdout as lines:
-            for line in lines:
+    def _launch(self):
+        """Start the process; the file that its output can be read from."""
+        reading, writing = template.FORKED.Pipe(duplex=False)
+        outputs = (writing, writing)
+        self.process = template.start(["serve"], self.environment, outputs, self.changes)
+        writing.close()
+        with reading:
+            return os.fdopen(os.dup(reading.fileno()), encoding="utf-8")
+
+    def _follow(self, output, listening):
+        with output:
+            for line in output:
                 self.lines.append(line)
                 found = re.search(r'(?:listens on |"url": ")(http://[^\s"]+)', line)
                 if found:
@@ -75,23 +86,35 @@ class RunningServer:
                     listening.set()
         listening.set()
 
-    def stop(self, seconds=30):
+    @property
+    def pid(self):
+        """The id of the serving process."""
+        return self.process.pid
+
+    def end(self, how, seconds=60):
+        """Send a signal and wait for the end; the exit code."""
+        os.kill(self.pid, how)
+        return self.wait(seconds)
+
+    def wait(self, seconds=60):
+        """Wait for the end; the exit code."""
+        self.process.join(seconds)
+        if self.process.exitcode is None:
+            self.process.kill()
+            raise RuntimeError("the server did not stop:\n" + self.output)
+        self.reader.join(seconds)  # the last lines too
+        return self.process.exitcode
+
+    def stop(self, seconds=60):
         """SIGTERM, and wait; the exit code."""
         if self.process is None:
             return None
-        if self.process.poll() is None:
-            self.process.terminate()
-        try:
-            code = self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            raise
-        return code
+        return self.end(signal.SIGTERM, seconds) if self.process.is_alive() else self.wait()
 
     def kill(self):
-        """kill -9, nothing can be tidied up."""
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        """kill -9, nothing can be tidied up; a learner that is stopped keeps the output open."""
+        self.process.kill()
+        self.process.join()
 
     @property
     def output(self):
@@ -102,6 +125,33 @@ class RunningServer:
         """An HTTP client, with a key if one is given."""
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         return httpx.Client(base_url=self.url, headers=headers, timeout=60, **options)
+
+    @property
+    def learners(self):
+        """The learning processes: the niced ones of its session."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it has just ended
+                continue
+            session, niceness = int(fields[3]), int(fields[16])
+            if session == self.pid and niceness == NICENESS:
+                found.append(int(folder.name))
+        return found
+
+    @contextmanager
+    def stopped_learner(self, client):
+        """The learning process, which does not get on with its job meanwhile."""
+        wait_until(lambda: client.get("/readyz").status_code == 200, seconds=300)
+        wait_until(lambda: len(self.learners) == 1)  # one that was killed may still be ending
+        (pid,) = self.learners
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield pid
+        finally:
+            if Path(f"/proc/{pid}").exists():
+                os.kill(pid, signal.SIGCONT)
 
 
 def create_agent(client, **changes):
