@@ -20,10 +20,10 @@ import numpy as np
 from rich.console import Console
 
 from app.agents import AgentSpec, make_agent
-from app.learning.features.base import Spaces
 from app.learning.paper.confidence import kappa
 from app.learning.paper.euler import KnownReward, confidence, plan_euler
 from app.learning.paper.explorability import condition_bound, loop_bound, mixture_bound
+from app.learning.spaces import Spaces
 from app.learning.world.transitions import TransitionCounts
 from app.simulation.runner import GOOD_ENOUGH, Run, Setting, run
 from app.wire.validation import parse

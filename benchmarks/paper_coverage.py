@@ -19,11 +19,12 @@ from scipy.special import expit
 from scipy.stats import beta as beta_law
 
 from app.learning.arrays import Floats
-from app.learning.features.base import OneHot, Spaces
+from app.learning.features.one_hot import OneHot
 from app.learning.logistic.estimate import LogisticEstimator
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.paper.confidence import beta, kappa
 from app.learning.randomness import generator
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 
 Record = dict[str, Any]

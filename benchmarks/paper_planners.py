@@ -16,8 +16,9 @@ import numpy as np
 
 from app.errors import BudgetExceeded
 from app.learning.randomness import generator
+from app.learning.world.model import TransitionModel
 from app.planning.fast.planner import plan_fast
-from app.planning.problem import Plan, PlanBudget, PlanningProblem, TransitionModel
+from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reference.exact import Space, plan_exact
 from app.planning.reference.paper import plan_paper
 from app.planning.reference.policy_value import policy_value

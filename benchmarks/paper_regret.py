@@ -15,10 +15,11 @@ import numpy as np
 
 from app.agents import Agent, AgentSpec, make_agent
 from app.learning.arrays import Floats
-from app.learning.features.base import Spaces
 from app.learning.paper.regret_bounds import RegretSetting
 from app.learning.randomness import generator, uniform
-from app.planning.problem import Plan, PlanningProblem, TransitionModel
+from app.learning.spaces import Spaces
+from app.learning.world.model import TransitionModel
+from app.planning.problem import Plan, PlanningProblem
 from app.planning.reference.exact import plan_exact
 from app.planning.reference.policy_value import policy_value
 from app.wire.validation import parse

@@ -28,9 +28,10 @@ from scipy import sparse
 from scipy.special import expit
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from app.learning.world.model import TransitionModel
 from app.planning.fast import planner
 from app.planning.fast.grid import make_grid, pack
-from app.planning.problem import PlanBudget, PlanningProblem, TransitionModel
+from app.planning.problem import PlanBudget, PlanningProblem
 
 Floats = NDArray[np.float64]
 

@@ -12,9 +12,10 @@ import pytest
 from app.agents import AgentSpec, make_agent
 from app.learning import randomness
 from app.learning.trajectory import Trajectory
+from app.learning.world.model import TransitionModel
 from app.planning.policies.registry import POLICY_KINDS
 from app.planning.policies.tracked import TrackedPolicy
-from app.planning.problem import PlanningProblem, TransitionModel
+from app.planning.problem import PlanningProblem
 from app.planning.reference.exact import plan_exact
 from app.planning.reference.paper import plan_paper
 from app.settings import settings_table

@@ -16,9 +16,10 @@ from app.agents.experience import Experience
 from app.agents.spec import AgentSpec, AutoFeatures, Features
 from app.agents.tabular_insight import Insight
 from app.learning.arrays import Arrays, Floats, pack_arrays, unpack_arrays
-from app.learning.features.events import AnyFeatures
+from app.learning.features.base import FeatureMap
 from app.learning.trajectory import Trajectory
-from app.planning.problem import Plan, PlanBudget, Policy
+from app.learning.world.policy import Policy
+from app.planning.problem import Plan, PlanBudget
 from app.wire.base import Strict
 from app.wire.validation import parse
 
@@ -51,7 +52,7 @@ class Agent(ABC, Generic[AnyOptions]):
         box = spec.observations
         self.experience = Experience(spec.spaces, None if box is None else box.size)
         self.given_start = spec.start()
-        self.given_features: AnyFeatures | None = (
+        self.given_features: FeatureMap | None = (
             None  # without a map of the client's, or with `auto`
         )
         if spec.features is not None and not isinstance(spec.features, AutoFeatures):

@@ -9,14 +9,12 @@ import numpy as np
 
 from app.agents.experience import Experience
 from app.learning.arrays import Arrays, Floats
-from app.learning.features.automaton import EventTables
-from app.learning.features.base import FeatureMap, OneHot
-from app.learning.features.events import AnyFeatures, Events, part_sizes, parts_of
+from app.learning.features.base import FeatureMap, FeatureTables
 from app.learning.logistic.estimate import LogisticEstimator, LogisticFit
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.logistic.posterior import Posterior
 from app.learning.logistic.scaling import Units, unit_sizes
-from app.planning.tracker import Tracker
+from app.learning.world.tracker import Tracker
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Prior:
 class Belief:
     """A logistic model of whole trajectories that follows an experience."""
 
-    def __init__(self, features: AnyFeatures, prior: Prior) -> None:
+    def __init__(self, features: FeatureMap, prior: Prior) -> None:
         self.features = features
         self.prior = prior
         self.data = LabelledTrajectories(features.dimension)
@@ -65,20 +63,14 @@ class Belief:
             self._learned = None
 
     @property
-    def tables(self) -> FeatureMap | EventTables:
-        """What gives planners their tables: over tracked states when the features are events."""
-        return self.features.unrolled if isinstance(self.features, Events) else self.features
+    def tables(self) -> FeatureTables:
+        """The tables to plan with: over tracked states when the features need a memory."""
+        return self.features.tables
 
     @property
     def tracker(self) -> Tracker | None:
-        """What joins states with a memory, where the tables are over such."""
-        return self.features.unrolled.tracker if isinstance(self.features, Events) else None
-
-    @property
-    def is_coarse(self) -> bool:
-        """Whether its features are few enough to visit each: none is of a single step."""
-        parts = parts_of(self.features)
-        return all(isinstance(part, OneHot) and not part.step for part in parts)
+        """The automaton whose tracked states the tables are over, if they need one."""
+        return self.features.tables.tracker
 
     def visits(self, experience: Experience, cells: Floats) -> Floats:
         """The smaller of the visits of a cell and the labelled touches of its features.
@@ -88,13 +80,8 @@ class Belief:
         """
         self._take_in(experience)
         rows, (counts, _) = self.data.design().rows, self.data.counts()
-        touches = np.split(abs(rows).T @ counts, np.cumsum(part_sizes(self.features))[:-1])
-        visits = cells.copy()
-        for part, count in zip(parts_of(self.features), touches, strict=True):
-            if isinstance(part, OneHot):
-                at = list(part.steps)
-                visits[at] = np.minimum(visits[at], part.spread(count)[at])
-        return visits
+        touches = np.asarray(abs(rows).T @ counts)
+        return np.minimum(cells, self.features.least_touched(touches))
 
     def _fit(self) -> Learned:
         precision = self._precision()
@@ -108,7 +95,7 @@ class Belief:
         if self.prior.variances is None:
             scale = self.features.largest_norm() or 1.0
             return np.full(self.features.dimension, self.prior.regularisation * scale**2)
-        sizes, (counts, _) = part_sizes(self.features), self.data.counts()
+        sizes, (counts, _) = [part.dimension for part in self.features.parts], self.data.counts()
         divisors = unit_sizes(self.data.design().rows, counts, sizes, self.prior.units)
         return np.asarray(divisors**2 / np.repeat(self.prior.variances, sizes))
 

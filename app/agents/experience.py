@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidValue, SnapshotError
 from app.learning.arrays import Arrays
-from app.learning.features.base import Spaces
+from app.learning.spaces import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.learning.world.transitions import TransitionCounts
 

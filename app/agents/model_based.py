@@ -15,19 +15,16 @@ from app.agents.spec import AgentSpec
 from app.agents.tabular_insight import Insight
 from app.errors import BudgetExceeded
 from app.learning.arrays import Arrays, Floats
-from app.learning.features.base import OneHot, stack_rows
-from app.learning.features.events import Events, parts_of
+from app.learning.features.automaton import EventTables
+from app.learning.features.base import stack_rows
 from app.learning.logistic.information import label_information
 from app.learning.randomness import uniform
+from app.learning.world.model import TransitionModel
+from app.learning.world.policy import Policy
 from app.learning.world.rollout import expected_visits
 from app.planning.fast.planner import SATURATION, first_width, plan_fast
-from app.planning.problem import (
-    Plan,
-    PlanBudget,
-    PlanningProblem,
-    Policy,
-    TransitionModel,
-)
+from app.planning.problem import Plan, PlanBudget, PlanningProblem
+from app.planning.tracked import check_tracked_budget, plan_on_plain_states
 
 _ROLLOUTS = 2  # address of the luck in pending episodes
 _ROOM_EPSILON = 0.05  # a rough value is enough to see how much there is to gain
@@ -90,11 +87,14 @@ class ModelBased(Agent[AnyOptions]):
         H, S, A = self.spec.spaces.shape
         steps, ends = np.zeros((H, S, A)), np.zeros((H + 1, S + 1))
         update, remembered = np.zeros((1, S), dtype=np.int64), np.zeros(1)
-        if isinstance(features, Events):
-            update = features.unrolled.tracker.update
-            remembered = features.unrolled.happened @ fit.weights
+        if isinstance(features.tables, EventTables):
+            update = features.tables.tracker.update
+            remembered = features.tables.happened @ fit.weights
         else:
-            steps, ends = features.spread(fit.weights), features.remainders(fit.weights)
+            steps, ends = (
+                features.tables.spread(fit.weights),
+                features.tables.remainders(fit.weights),
+            )
         model = self.experience.transitions.estimate()
         return Insight(
             description=str(features),
@@ -168,14 +168,14 @@ class ModelBased(Agent[AnyOptions]):
     def plain(self, learned: Learned, plan: Plan) -> Plan:
         """A plan of ``problem`` as one that acts on the states that clients see."""
         tracker = learned.belief.tracker
-        return plan if tracker is None else tracker.plain(plan)
+        return plan if tracker is None else plan_on_plain_states(tracker, plan)
 
     def check_budget(self) -> None:
         """Refuse what a plan would need more for than it may use: grids, or events' memory."""
         spaces = self.spec.spaces
         for belief in self.beliefs:
             if belief.tracker is not None:
-                belief.tracker.check(spaces.actions, spaces.horizon, self.budget)
+                check_tracked_budget(belief.tracker, spaces.actions, spaces.horizon, self.budget)
             elif isinstance(self.options, PlanningOptions):
                 self._check_grid(belief, self.options.epsilon)
 
@@ -186,9 +186,7 @@ class ModelBased(Agent[AnyOptions]):
         """
         H, S, _ = self.spec.spaces.shape
         points = 2.0 * SATURATION / first_width(epsilon, H) + 1.0
-        first = min(
-            part.steps[0] if isinstance(part, OneHot) else 0 for part in parts_of(belief.features)
-        )
+        first = belief.features.first_step
         needed = S * (first + (H - first) * points)
         if needed > self.budget.cells:
             raise BudgetExceeded(
@@ -223,7 +221,7 @@ class ModelBased(Agent[AnyOptions]):
         pairs = counts.visits.reshape(spaces.states, spaces.actions).astype(np.float64)
         visits = np.array(np.broadcast_to(pairs, spaces.shape))
         for belief in {id(belief.features): belief for belief in self.beliefs}.values():
-            if belief.is_coarse:
+            if belief.features.is_coarse:
                 visits = belief.visits(self.experience, visits)
         if pending:
             seed = int(uniform(self.spec.seed, episode, _ROLLOUTS) * 2.0**53)

@@ -17,8 +17,11 @@ from pydantic import (
 
 from app.errors import InvalidValue
 from app.learning.arrays import Floats
-from app.learning.features.base import FeatureMap, OneHot, Spaces, Table
+from app.learning.features.base import FeatureMap
 from app.learning.features.events import SIZES, Event, Events
+from app.learning.features.one_hot import OneHot
+from app.learning.features.table import Table
+from app.learning.spaces import Spaces
 from app.wire.base import Strict
 
 Part = Literal["step", "state", "action"]

@@ -12,8 +12,9 @@ from scipy.special import expit
 
 from app.learning.arrays import Floats
 from app.learning.trajectory import Trajectory
+from app.learning.world.model import TransitionModel
+from app.learning.world.policy import Policy
 from app.learning.world.rollout import follow
-from app.planning.problem import Policy, TransitionModel
 
 ROLLOUTS = 200  # the deviation of a probability estimated with them is at most 0.036
 

@@ -15,73 +15,13 @@ ended, takes no more actions, and adds a known remainder to both sums.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.errors import InvalidValue
-from app.learning.arrays import Arrays, Floats, Integers
-
-PROBABILITY_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class TransitionModel:
-    """Transition probabilities as compressed rows, one row per (state, action).
-
-    Row ``s * A + a`` lists columns ``columns[indptr[row]:indptr[row+1]]`` with their
-    ``probabilities``. Column ``j < S`` is the state j; column ``S + e`` with ``e < S`` is "ended in
-    state e", and column ``2 S`` is "ended, nobody said where". A row without entries has never
-    been seen: it stands for the uniform distribution over the S states, so that an unseen row
-    costs nothing to store.
-    """
-
-    states: int
-    actions: int
-    indptr: Integers  # (S*A + 1,)
-    columns: Integers  # (nnz,)
-    probabilities: Floats  # (nnz,)
-
-    def __post_init__(self) -> None:
-        # One layout and type of array, so that compiled code is compiled once.
-        for field, kind in (("indptr", np.int64), ("columns", np.int64), ("probabilities", float)):
-            object.__setattr__(self, field, np.ascontiguousarray(getattr(self, field), dtype=kind))
-        rows = self.states * self.actions
-        if self.states < 1 or self.actions < 1:
-            raise InvalidValue("states, actions", "at least one of each")
-        if self.indptr.shape != (rows + 1,) or self.indptr[-1] != len(self.columns):
-            raise InvalidValue("transitions.indptr", f"{rows + 1} offsets that cover the columns")
-        if (
-            len(self.columns)
-            and not 0 <= self.columns.min() <= self.columns.max() <= 2 * self.states
-        ):
-            raise InvalidValue("transitions.columns", f"indices from 0 to {2 * self.states}")
-        sums = np.add.reduceat(np.append(self.probabilities, 0.0), self.indptr[:-1])
-        seen = np.diff(self.indptr) > 0
-        proper = np.isfinite(self.probabilities).all() and (self.probabilities >= 0).all()
-        if not proper or (np.abs(sums[seen] - 1.0) > PROBABILITY_TOLERANCE).any():
-            raise InvalidValue("transitions.probabilities", "non-negative rows that sum to one")
-
-    @property
-    def seen(self) -> NDArray[np.bool_]:
-        """Whether row (s, a) has been seen, shape (S*A,)."""
-        return np.diff(self.indptr) > 0
-
-    def dense(self) -> Floats:
-        """The full matrix, shape (S*A, 2*S + 1); for tests, small problems and dense planning."""
-        matrix = np.zeros((self.states * self.actions, 2 * self.states + 1))
-        rows = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-        np.add.at(matrix, (rows, self.columns), self.probabilities)
-        matrix[~self.seen, : self.states] = 1.0 / self.states
-        return matrix
-
-    @classmethod
-    def from_dense(cls, matrix: Floats, states: int, actions: int) -> TransitionModel:
-        """Compress a matrix of shape (S*A, 2*S + 1) or, without ended columns, (S*A, S)."""
-        rows, columns = np.nonzero(matrix)
-        indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=1))])
-        return cls(states, actions, indptr.astype(np.int64), columns, matrix[rows, columns])
+from app.learning.arrays import Floats
+from app.learning.world.model import PROBABILITY_TOLERANCE, TransitionModel
+from app.learning.world.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -153,33 +93,6 @@ class PlanBudget:
 
     cells: float = 2e8  # grid points over all steps and states
     bytes: float = 2e9
-
-
-class Policy(Protocol):
-    """What acts: memory in, action and memory out.
-
-    ``memory`` is what the policy remembers of the episode so far (a tuple of integers, empty at
-    the start); ``uniform`` is one number in [0, 1) that belongs to this step. ``kind`` names the
-    class in the registry of `policies`, so that arrays can become a policy again.
-    """
-
-    kind: ClassVar[str]
-
-    def act(
-        self, step: int, state: int, memory: tuple[int, ...], uniform: float
-    ) -> tuple[int, tuple[int, ...]]:
-        """The action at ``step`` in ``state``, and the memory for the next step."""
-        ...
-
-    def branches(
-        self, step: int, state: int, memory: tuple[int, ...]
-    ) -> list[tuple[float, int, tuple[int, ...]]]:
-        """Every (probability, action, memory) that ``act`` can give."""
-        ...
-
-    def arrays(self) -> Arrays:
-        """Everything the policy knows, as plain arrays."""
-        ...
 
 
 @dataclass(frozen=True)

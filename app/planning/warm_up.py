@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.learning.world.model import TransitionModel
 from app.planning.fast.planner import plan_fast
-from app.planning.problem import PlanningProblem, TransitionModel
+from app.planning.problem import PlanningProblem
 from app.planning.reward.planner import plan_reward
 
 _STATES = 8

@@ -6,11 +6,11 @@ from bisect import bisect_right
 
 import numpy as np
 
+from app.learning.world.policy import Policy
 from app.planning.policies.grid import GridPolicy
 from app.planning.policies.markov import MarkovPolicy
 from app.planning.policies.tracked import TrackedPolicy
 from app.planning.policies.uniform import UniformPolicy
-from app.planning.problem import Policy
 from app.simulation.grid_rollouts import grid_value
 from app.simulation.tables import pick, random_unit, tables
 from app.simulation.tasks.base import Task

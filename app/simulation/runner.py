@@ -13,7 +13,8 @@ from app.agents import Agent, make_agent
 from app.agents.spec import AgentSpec
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
-from app.planning.problem import Plan, PlanBudget, Policy
+from app.learning.world.policy import Policy
+from app.planning.problem import Plan, PlanBudget
 from app.simulation.environment import Environment, evaluate
 from app.simulation.tasks import load_task
 from app.simulation.tasks.base import Task

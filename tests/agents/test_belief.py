@@ -8,7 +8,10 @@ from sklearn.linear_model import LogisticRegression
 
 from app.agents.belief import Belief, Prior
 from app.agents.experience import Experience
-from app.learning.features.base import Blocks, OneHot, Spaces, Table
+from app.learning.features.blocks import Blocks
+from app.learning.features.one_hot import OneHot
+from app.learning.features.table import Table
+from app.learning.spaces import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
 
 S, A, H = 3, 2, 4
@@ -243,7 +246,7 @@ class TestVisits:
     ],
 )
 def test_maps_that_tell_steps_apart_are_not_coarse(features, coarse):
-    assert belief_of(features).is_coarse is coarse
+    assert belief_of(features).features.is_coarse is coarse
 
 
 def test_every_voice_is_a_row_of_its_own():

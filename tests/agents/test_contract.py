@@ -5,8 +5,9 @@ import pytest
 
 from app.agents import AGENT_KINDS, AgentSpec, make_agent, restore_agent
 from app.errors import InvalidValue, SnapshotError
-from app.learning.features.base import OneHot, Spaces
+from app.learning.features.one_hot import OneHot
 from app.learning.randomness import generator, uniform
+from app.learning.spaces import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.planning.policies.registry import act_in
 from app.wire.validation import parse

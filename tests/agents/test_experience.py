@@ -5,7 +5,7 @@ import pytest
 
 from app.agents.experience import Experience
 from app.errors import InvalidValue, SnapshotError
-from app.learning.features.base import Spaces
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 
 SPACES = Spaces(1, 3, 4)

@@ -6,7 +6,9 @@ import pytest
 from app.agents import AgentSpec, make_agent
 from app.agents.spec import OneHotFeatures
 from app.errors import InvalidValue
-from app.learning.features.base import OneHot, Spaces, Table
+from app.learning.features.one_hot import OneHot
+from app.learning.features.table import Table
+from app.learning.spaces import Spaces
 from app.wire.validation import parse
 
 S, A, H = 3, 2, 5

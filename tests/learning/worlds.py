@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.learning.features.base import Spaces, Table
+from app.learning.features.table import Table
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 from app.learning.world.transitions import TransitionCounts
 

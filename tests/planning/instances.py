@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from app.learning.arrays import Floats
-from app.planning.problem import PlanningProblem, TransitionModel
+from app.learning.world.model import TransitionModel
+from app.planning.problem import PlanningProblem
 
 Episode = tuple[tuple[int, ...], tuple[int, ...], int]  # states, actions, ended in or -1
 

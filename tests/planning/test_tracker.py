@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from app.errors import BudgetExceeded, SnapshotError
-from app.learning.features.base import Spaces
 from app.learning.features.events import SIZES, Event, Events
 from app.learning.randomness import uniform
+from app.learning.spaces import Spaces
+from app.learning.world.model import TransitionModel
 from app.planning.fast.planner import plan_fast
 from app.planning.policies.registry import pack_policy, unpack_policy
 from app.planning.policies.tracked import TrackedPolicy
-from app.planning.problem import PlanBudget, PlanningProblem, TransitionModel
+from app.planning.problem import PlanBudget, PlanningProblem
 from app.planning.reward.planner import plan_reward
 from app.planning.rows import CURVATURE
+from app.planning.tracked import check_tracked_budget, plan_on_plain_states
 from tests.planning.instances import random_problem
 
 EPSILON = 1e-3
@@ -142,7 +144,7 @@ def test_the_bounds_hold_on_plain_histories(block):
         instance = Instance(seed)
         plan = plan_fast(instance.problem(), EPSILON)
         optimum = instance.optimum()
-        policy = instance.features.unrolled.tracker.plain(plan).policy
+        policy = plan_on_plain_states(instance.features.unrolled.tracker, plan).policy
         value = instance.value(policy)
         assert plan.upper >= optimum - 1e-9, seed
         assert plan.lower <= value + 1e-9, seed
@@ -165,7 +167,9 @@ def test_the_bounds_hold_in_reward_space():
         instance = Instance(seed)
         plan = plan_reward(instance.problem(), 0.02)
         optimum = instance.optimum("reward")
-        value = instance.value(instance.features.unrolled.tracker.plain(plan).policy, "reward")
+        value = instance.value(
+            plan_on_plain_states(instance.features.unrolled.tracker, plan).policy, "reward"
+        )
         assert plan.upper >= optimum - 1e-9, seed
         assert plan.lower <= value + 1e-9, seed
         assert value <= optimum + 1e-9, seed
@@ -229,7 +233,7 @@ class TestPolicy:
             instance = Instance(seed)
             problem = instance.problem()
             for plan in (plan_fast(problem, 0.05), plan_reward(problem, 0.2)):
-                policy = instance.features.unrolled.tracker.plain(plan).policy
+                policy = plan_on_plain_states(instance.features.unrolled.tracker, plan).policy
                 again = unpack_policy(pack_policy(policy))
                 assert isinstance(again, TrackedPolicy)
                 assert again.inner.kind == policy.inner.kind
@@ -252,7 +256,9 @@ class TestPolicy:
     def test_by_its_documented_arrays_alone(self):
         """The controller written anew from the names and shapes that clients are told."""
         instance = Instance(8)
-        plan = instance.features.unrolled.tracker.plain(plan_fast(instance.problem(), 0.05))
+        plan = plan_on_plain_states(
+            instance.features.unrolled.tracker, plan_fast(instance.problem(), 0.05)
+        )
         arrays, H = plan.policy.arrays(), instance.plain.horizon
         for episode in range(30):
             m, g, memory = 0, 0, ()
@@ -271,8 +277,8 @@ class TestPolicy:
 
     def test_an_inner_policy_of_no_known_kind_is_refused(self):
         instance = Instance(8)
-        policy = instance.features.unrolled.tracker.plain(
-            plan_fast(instance.problem(), 0.05)
+        policy = plan_on_plain_states(
+            instance.features.unrolled.tracker, plan_fast(instance.problem(), 0.05)
         ).policy
         arrays = policy.arrays() | {"inner.kind": np.array("magic")}
         with pytest.raises(KeyError):
@@ -286,9 +292,9 @@ class TestBudget:
     TRACKER = Events(Spaces(50, 3, 30), tuple(Event("visited", (i,)) for i in range(6))).unrolled
 
     def test_what_fits_is_accepted(self):
-        self.TRACKER.tracker.check(3, 30, PlanBudget())
+        check_tracked_budget(self.TRACKER.tracker, 3, 30, PlanBudget())
 
     @pytest.mark.parametrize("budget", [PlanBudget(bytes=1e6), PlanBudget(cells=1e4)])
     def test_what_does_not_fit_says_what_to_lower(self, budget):
         with pytest.raises(BudgetExceeded, match="list fewer events"):
-            self.TRACKER.tracker.check(3, 30, budget)
+            check_tracked_budget(self.TRACKER.tracker, 3, 30, budget)

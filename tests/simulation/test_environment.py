@@ -7,12 +7,14 @@ import pytest
 from scipy import stats
 
 from app.errors import InvalidValue
-from app.learning.features.base import Spaces
 from app.learning.features.events import Event, Events
 from app.learning.randomness import uniform
+from app.learning.spaces import Spaces
+from app.learning.world.model import TransitionModel
 from app.planning.fast.planner import plan_fast
 from app.planning.policies.markov import MarkovPolicy
-from app.planning.problem import PlanningProblem, TransitionModel
+from app.planning.problem import PlanningProblem
+from app.planning.tracked import plan_on_plain_states
 from app.simulation.environment import Environment, evaluate
 from app.simulation.rollouts import rollouts
 from app.simulation.tables import random_unit
@@ -80,7 +82,7 @@ def tracked_plan(task: Task, seed: int):
         bonuses=np.zeros(shape),
         ended_weights=np.zeros((H + 1, tracker.size + 1)),
     )
-    return tracker.plain(plan_fast(problem, 0.05))
+    return plan_on_plain_states(tracker, plan_fast(problem, 0.05))
 
 
 def play(env: Environment, rng: np.random.Generator) -> Trajectories:

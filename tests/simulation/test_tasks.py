@@ -11,8 +11,9 @@ from scipy.special import expit
 
 from app.agents.spec import AgentSpec
 from app.errors import InvalidValue
+from app.learning.world.model import TransitionModel
 from app.planning.fast.planner import plan_fast
-from app.planning.problem import PlanningProblem, TransitionModel
+from app.planning.problem import PlanningProblem
 from app.simulation.rollouts import rollouts
 from app.simulation.tasks import Task, load_task, task_names
 from app.simulation.tasks.collect import collect

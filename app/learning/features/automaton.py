@@ -18,8 +18,9 @@ from scipy import sparse
 
 from app.errors import BudgetExceeded
 from app.learning.arrays import Floats, Integers
-from app.learning.features.base import Norms, Spaces
-from app.planning.tracker import Tracker
+from app.learning.features.base import FeatureTables, Norms
+from app.learning.spaces import Spaces
+from app.learning.world.tracker import Tracker
 
 MOST_MEMORIES = 4096
 MOST_PAIRS = 5_000_000  # of a memory and a state
@@ -31,7 +32,7 @@ Described = tuple[str, tuple[int, ...]]  # the kind of an event, and its states
 
 
 @dataclass(frozen=True)
-class EventTables:
+class EventTables(FeatureTables):
     """Weights of events as tables over tracked states, for planners.
 
     A tracked state knows what has happened. So all weights are earned at once, at the last step

@@ -8,18 +8,19 @@ for like any other features (`unrolled`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from app.errors import InvalidValue
 from app.learning.arrays import Integers
 from app.learning.features.automaton import EventTables, unroll
-from app.learning.features.base import Blocks, FeatureMap, Row, Spaces
+from app.learning.features.base import FeatureMap, Row
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 
 EventKind = Literal["visited", "both", "then"]
@@ -58,11 +59,8 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Events:
-    """One feature for each event. An episode that ended early stays where it ended.
-
-    Not a `FeatureMap`: over plain states it has no tables to plan with, `unrolled` has them.
-    """
+class Events(FeatureMap):
+    """One feature for each event. An episode that ended early stays where it ended."""
 
     spaces: Spaces
     events: tuple[Event, ...]
@@ -112,21 +110,21 @@ class Events:
         """sqrt(d): at most, every event happens."""
         return float(np.sqrt(self.dimension))
 
+    def rows(
+        self,
+        states: Integers,
+        actions: Integers,  # noqa: ARG002 - events are about states
+        ended: Integers,
+    ) -> sparse.csr_array:
+        """A 1 for each event that happened in each episode."""
+        return sparse.csr_array(self.happened(states, ended).astype(np.float64))
+
+    @property
+    def tables(self) -> EventTables:
+        """The tables over states joined with the events that have happened."""
+        return self.unrolled
+
     @cached_property
     def unrolled(self) -> EventTables:
-        """The tables to plan with, over states joined with what has happened."""
+        """The automaton that knows which events have happened, and the tables on it."""
         return unroll([(event.kind, event.states) for event in self.events], self.spaces)
-
-
-AnyFeatures = FeatureMap | Events
-"""Features of whole trajectories: a sum over steps, or events."""
-
-
-def parts_of(features: AnyFeatures) -> Sequence[AnyFeatures]:
-    """The parts of a map that is made of several, or the map itself."""
-    return features.parts if isinstance(features, Blocks) else (features,)
-
-
-def part_sizes(features: AnyFeatures) -> list[int]:
-    """The dimension of each part."""
-    return [part.dimension for part in parts_of(features)]

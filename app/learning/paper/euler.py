@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from app.learning.arrays import Floats
-from app.planning.problem import TransitionModel
+from app.learning.world.model import TransitionModel
 
 TIE = 1e-12  # actions whose values differ by less are as good as each other
 
@@ -104,7 +104,7 @@ def plan_euler(
     """
     H, S, A = reward.cells.shape
     n = counts.reshape(S, A)
-    table, bonus = _matrix(model), Bonus(n, c, span)
+    table, bonus = model.sparse(), Bonus(n, c, span)
     least, most = reward.bounds()
     actions = np.empty((H, S), dtype=np.int64)
     upper, lower = np.empty((2, H, S))
@@ -138,9 +138,3 @@ def _argmax(values: Floats, counts: Floats) -> NDArray[np.int64]:
     """The best action of each state, of ties the one with the fewest counts; shape (S,)."""
     tied = values >= values.max(axis=1, keepdims=True) - TIE
     return np.asarray(np.where(tied, counts, np.inf).argmin(axis=1))
-
-
-def _matrix(model: TransitionModel) -> sparse.csr_array:
-    """The seen rows, shape (S*A, 2*S + 1); an unseen one is empty, its bonus is infinite."""
-    shape = (model.states * model.actions, 2 * model.states + 1)
-    return sparse.csr_array((model.probabilities, model.columns, model.indptr), shape=shape)

@@ -12,13 +12,12 @@ import math
 import numpy as np
 from scipy import sparse
 
-from app.errors import InvalidValue
 from app.learning.arrays import Floats
-from app.learning.features.base import FeatureMap, OneHot, Spaces, Table
+from app.learning.features.base import StepFeatures
+from app.learning.spaces import Spaces
 
 GROWTH = math.log(1.5)  # every loop multiplies the determinant by more than 3/2
 REACHED = math.sqrt(3.0) / 4.0  # share of omega; (v . a)^2 >= 3 omega^2 / 16 is what that needs
-ORTHOGONAL = 1e-12  # share of the squares that rounding may leave
 
 
 def loop_bound(dimension: int, episodes: float, omega: float) -> float:
@@ -70,30 +69,7 @@ def condition_bound(
     return float(4.0 / 3.0 * shape / mixture_bound(dimension, episodes, omega))
 
 
-def is_orthogonal(features: FeatureMap) -> bool:
-    """Whether phi_h(s, a) . phi_h'(s', a') = 0 for all different steps h and h'."""
-    if isinstance(features, OneHot):
-        return features.step or len(features.steps) == 1
-    if isinstance(features, Table):
-        return features.spaces.horizon == 1 or _is_orthogonal(features)
-    raise InvalidValue("features", "a one-hot map or a table")
-
-
-def _is_orthogonal(features: Table) -> bool:
-    if features.values.ndim == 3:
-        return not features.values.any()
-    # The squares of all products of different steps add up to |sum_h G_h|^2 - sum_h |G_h|^2 with
-    # G_h = Phi_h^T Phi_h, which spares the pairs.
-    total, own = np.zeros((features.dimension,) * 2), 0.0
-    for values in features.values.reshape(features.spaces.horizon, -1, features.dimension):
-        gram = values.T @ values
-        total += gram
-        own += float((gram**2).sum())
-    whole = float((total**2).sum())
-    return whole - own <= ORTHOGONAL * whole
-
-
-def typical_omega(features: FeatureMap) -> float:
+def typical_omega(features: StepFeatures) -> float:
     """Half of what one step can add to phi(tau): a direction of one step is reached by that.
 
     Omega belongs to a task and nobody knows it; this is where tuned exploration starts.

@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass
 
 from app.errors import InvalidValue
-from app.learning.features.base import Spaces
 from app.learning.paper.confidence import beta, kappa
 from app.learning.paper.explorability import (
     condition_bound,
@@ -20,6 +19,7 @@ from app.learning.paper.explorability import (
     exploration_bound,
     loop_bound,
 )
+from app.learning.spaces import Spaces
 
 
 @dataclass(frozen=True)

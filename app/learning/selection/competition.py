@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from app.learning.arrays import Floats
-from app.learning.features.base import Blocks, FeatureMap, OneHot, Spaces, stack_rows
-from app.learning.features.events import AnyFeatures, parts_of
+from app.learning.features.base import FeatureMap, StepFeatures, stack_rows
+from app.learning.features.blocks import Blocks
+from app.learning.features.one_hot import OneHot
 from app.learning.logistic.scaling import Units, unit_sizes
 from app.learning.randomness import generator
 from app.learning.selection.evidence import laplace_log_evidence
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 
 INTERCEPT_VARIANCE = 9.0
@@ -34,7 +36,7 @@ class Candidate:
     """One way in which labels may come about."""
 
     name: str
-    features: AnyFeatures
+    features: FeatureMap
     variances: tuple[float, ...]  # of each part of ``features``
     log_prior: float
     units: Units = "own"  # that the variances are in
@@ -53,7 +55,7 @@ def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
     final = OneHot(spaces, False, True, False, (H - 1,))
     late = OneHot(spaces, False, True, False, tail)
 
-    def several(name: str, log_prior: float, *parts: tuple[float, FeatureMap]) -> Candidate:
+    def several(name: str, log_prior: float, *parts: tuple[float, StepFeatures]) -> Candidate:
         blocks = Blocks(spaces, tuple(part for _, part in parts))
         return Candidate(name, blocks, tuple(variance for variance, _ in parts), log_prior)
 
@@ -71,25 +73,23 @@ def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
     )
 
 
-def readings(features: AnyFeatures) -> tuple[Candidate, ...]:
+def readings(features: FeatureMap) -> tuple[Candidate, ...]:
     """Ways to read one map: a few features decide, or each visit adds a little.
 
     Where each adds a little, labels are noisy and the wide prior of the first is too bold for
     what is rare; the draws of the narrow one can be bolder in turn. A map that tells steps apart
     has a third: that they are nearly alike, so that what is seen at one step speaks for others.
     """
-    wide = (9.0,) * len(parts_of(features))
+    wide = (9.0,) * len(features.parts)
     both = Candidate("some decide", features, wide, 0.0), _small(features)
-    match features:
-        case OneHot(step=True, state=state, action=action) if state or action:
-            shared = replace(features, step=False, action=not state)
-            blocks = Blocks(features.spaces, (shared, features))
-            return *both, Candidate("steps are alike", blocks, (8.0, 1.0), 0.0)
+    if isinstance(features, StepFeatures) and (shared := features.without_steps()):
+        blocks = Blocks(features.spaces, (shared, features))
+        return *both, Candidate("steps are alike", blocks, (8.0, 1.0), 0.0)
     return both
 
 
-def _small(features: AnyFeatures) -> Candidate:
-    narrow = (1.0,) * len(parts_of(features))
+def _small(features: FeatureMap) -> Candidate:
+    narrow = (1.0,) * len(features.parts)
     return Candidate("each adds a little", features, narrow, -3.0, "common", 3.0, doubt=0.0)
 
 
@@ -140,9 +140,9 @@ def _representatives(labels: Floats, seed: int) -> tuple[list[int], float]:
     return np.sort(kept).tolist(), few / len(rare)
 
 
-def _kernel(part: AnyFeatures, trajectories: Sequence[Trajectory], units: Units) -> Floats:
+def _kernel(part: FeatureMap, trajectories: Sequence[Trajectory], units: Units) -> Floats:
     """X X' of one block in its units, shape (n, n)."""
-    matrix = stack_rows([part.row(one) for one in trajectories], part.dimension)
+    matrix = stack_rows([part.row(trajectory) for trajectory in trajectories], part.dimension)
     divisors = unit_sizes(matrix, np.ones(len(trajectories)), [part.dimension], units)
     matrix.data = matrix.data / divisors[matrix.indices]
     return np.asarray((matrix @ matrix.T).todense())
@@ -156,7 +156,7 @@ def _evidence(
 ) -> float:
     """The log evidence of a candidate; what ``kernels`` lacks of its parts it gets."""
     total = np.full((len(labels), len(labels)), INTERCEPT_VARIANCE)
-    for part, variance in zip(parts_of(choice.features), choice.variances, strict=True):
+    for part, variance in zip(choice.features.parts, choice.variances, strict=True):
         key = id(part), choice.units
         if key not in kernels:
             kernels[key] = _kernel(part, trajectories, choice.units)

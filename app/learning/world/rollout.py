@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.learning.arrays import Floats
-from app.learning.features.base import Spaces
 from app.learning.randomness import uniform
-from app.planning.problem import Policy, TransitionModel
+from app.learning.spaces import Spaces
+from app.learning.world.model import TransitionModel
+from app.learning.world.policy import Policy
 
 
 def expected_visits(

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from app.errors import InvalidValue
 from app.learning.arrays import Floats, Integers
-from app.learning.features.base import Spaces
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
-from app.planning.problem import TransitionModel
+from app.learning.world.model import TransitionModel
 
 
 class TransitionCounts:

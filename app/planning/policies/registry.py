@@ -10,6 +10,7 @@ import numpy as np
 
 from app.errors import InvalidValue, SnapshotError
 from app.learning.arrays import pack_arrays, unpack_arrays
+from app.learning.world.policy import Policy
 from app.planning.policies.grid import GridPolicy
 from app.planning.policies.history import HistoryPolicy
 from app.planning.policies.markov import MarkovPolicy
@@ -17,7 +18,6 @@ from app.planning.policies.network import NetworkPolicy
 from app.planning.policies.reward import RewardPolicy
 from app.planning.policies.tracked import TrackedPolicy
 from app.planning.policies.uniform import UniformPolicy
-from app.planning.problem import Policy
 from app.planning.reference.paper import PaperPolicy
 
 POLICY_KINDS: Mapping[str, Any] = MappingProxyType(

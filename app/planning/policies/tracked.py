@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.learning.arrays import Arrays
+from app.learning.world.policy import Policy
 from app.planning.policies.grid import GridPolicy
 from app.planning.policies.reward import RewardPolicy
-from app.planning.problem import Policy
 
 INNER_KINDS: Mapping[str, Any] = MappingProxyType(
     {inner.kind: inner for inner in (GridPolicy, RewardPolicy)}

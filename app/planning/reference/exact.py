@@ -20,9 +20,9 @@ from scipy.special import expit
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.arrays import Floats, Integers
+from app.learning.world.model import Successors, TransitionModel
 from app.planning.policies.history import HistoryPolicy
-from app.planning.problem import Plan, PlanBudget, PlanningProblem, TransitionModel
-from app.planning.successors import Successors
+from app.planning.problem import Plan, PlanBudget, PlanningProblem
 
 Space = Literal["logit", "reward"]
 

@@ -9,9 +9,10 @@ from scipy.special import expit
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.arrays import Floats, Integers
-from app.planning.problem import PlanningProblem, Policy
+from app.learning.world.model import Successors
+from app.learning.world.policy import Policy
+from app.planning.problem import PlanningProblem
 from app.planning.reference.exact import Space
-from app.planning.successors import Successors
 
 PATHS = 5e6
 _LOWER = "lower the horizon, or take a policy with fewer outcomes"

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from app.agents import AGENT_KINDS
 from app.agents.tabular_insight import Insight
+from app.learning.world.policy import Policy
 from app.planning.policies.uniform import UniformPolicy
-from app.planning.problem import Policy
 from app.service.agents.spaces import Box
 from app.service.agents.specification import Specification
 from app.service.runtime.ids import agent_id, episode_id

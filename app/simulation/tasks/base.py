@@ -10,7 +10,7 @@ import numpy as np
 
 from app.errors import InvalidValue
 from app.learning.arrays import Floats
-from app.planning.problem import PROBABILITY_TOLERANCE
+from app.learning.world.model import PROBABILITY_TOLERANCE
 from app.simulation.tasks.verdict import Verdict
 
 

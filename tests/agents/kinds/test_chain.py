@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from app.agents.experience import Experience
 from app.agents.kinds.reinforce.chain import Chain, kept
-from app.learning.features.base import Spaces
+from app.learning.spaces import Spaces
 
 BATCH = 3
 

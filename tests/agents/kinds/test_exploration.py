@@ -5,7 +5,8 @@ import pytest
 
 from app.agents.kinds.ucbvi_explore.exploration import Exploration, ExplorationSize, Knowledge
 from app.errors import SnapshotError
-from app.learning.features.base import OneHot, Table
+from app.learning.features.one_hot import OneHot
+from app.learning.features.table import Table
 from app.learning.paper.explorability import loop_bound, mixture_bound
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory

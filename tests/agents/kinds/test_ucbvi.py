@@ -10,7 +10,7 @@ from scipy.special import expit
 from app.agents import AgentSpec, make_agent
 from app.agents.kinds.ucbvi import agent as ucbvi
 from app.errors import InvalidValue
-from app.learning.features.base import Table
+from app.learning.features.table import Table
 from app.learning.trajectory import Trajectory
 from app.planning.policies.uniform import UniformPolicy
 from app.planning.reference.exact import plan_exact

@@ -5,9 +5,11 @@ import pytest
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.features.automaton import MOST_MEMORIES
-from app.learning.features.base import Blocks, OneHot, Spaces, Table
+from app.learning.features.blocks import Blocks
 from app.learning.features.events import SIZES, Event, Events
-from app.learning.features.rows import trajectory_rows
+from app.learning.features.one_hot import OneHot
+from app.learning.features.table import Table
+from app.learning.spaces import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
 
 SPACES = Spaces(4, 3, 5)
@@ -215,7 +217,7 @@ def test_many_rows_are_the_rows_of_each(features):
     for length in range(1, H + 1):
         states, actions = rng.integers(S, size=(30, length)), rng.integers(A, size=(30, length))
         ended = rng.integers(S + 1, size=30) if length < H else np.full(30, -1)
-        rows = trajectory_rows(features, states, actions, ended).toarray()
+        rows = features.rows(states, actions, ended).toarray()
         for i in range(30):
             final = UNREPORTED if ended[i] in (-1, S) else int(ended[i])
             trajectory = Trajectory(states[i], actions[i], final, bool(ended[i] >= 0))

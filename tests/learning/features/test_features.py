@@ -14,7 +14,11 @@ from scipy import sparse
 from app.agents import AgentSpec, make_agent
 from app.errors import InvalidValue
 from app.learning.arrays import Floats
-from app.learning.features.base import Blocks, FeatureMap, OneHot, Spaces, Table
+from app.learning.features.base import FeatureMap
+from app.learning.features.blocks import Blocks
+from app.learning.features.one_hot import OneHot
+from app.learning.features.table import Table
+from app.learning.spaces import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.wire.validation import parse
 

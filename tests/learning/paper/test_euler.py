@@ -5,11 +5,11 @@ from decimal import Decimal, getcontext
 import numpy as np
 import pytest
 
-from app.learning.features.base import Spaces
 from app.learning.paper.euler import Bonus, KnownReward, confidence, plan_euler
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
+from app.learning.world.model import TransitionModel
 from app.learning.world.transitions import TransitionCounts
-from app.planning.problem import TransitionModel
 from tests.learning.worlds import counted, random_world
 
 

@@ -6,17 +6,18 @@ from decimal import Decimal, getcontext
 import numpy as np
 import pytest
 
-from app.learning.features.base import OneHot, Spaces, Table
+from app.learning.features.one_hot import OneHot
+from app.learning.features.table import Table
 from app.learning.paper.explorability import (
     condition_bound,
     euler_episodes,
     evaluation_episodes,
     exploration_bound,
-    is_orthogonal,
     loop_bound,
     mixture_bound,
     typical_omega,
 )
+from app.learning.spaces import Spaces
 
 S, A, H, D, N = 3, 2, 4, 6, 5000
 OMEGA, DELTA = "0.3", "0.05"
@@ -97,7 +98,7 @@ MAPS += [Table(SPACES, own_steps() @ TURNED)]
 
 @pytest.mark.parametrize("features", MAPS, ids=range(len(MAPS)))
 def test_orthogonality_is_seen(features):
-    assert is_orthogonal(features) == steps_are_orthogonal(features)
+    assert features.has_orthogonal_steps == steps_are_orthogonal(features)
 
 
 def test_both_kinds_of_maps_were_seen():

@@ -14,13 +14,14 @@ import pytest
 from scipy import linalg
 from scipy.special import expit
 
-from app.learning.features.base import Spaces
 from app.learning.paper.confidence import kappa, xi
 from app.learning.paper.explorability import condition_bound
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
+from app.learning.world.model import TransitionModel
 from app.learning.world.transitions import TransitionCounts
 from app.planning.policies.uniform import UniformPolicy
-from app.planning.problem import PlanningProblem, TransitionModel
+from app.planning.problem import PlanningProblem
 from app.planning.reference.exact import plan_exact
 from app.planning.reference.policy_value import policy_value
 

@@ -7,7 +7,6 @@ from decimal import Decimal, localcontext
 import pytest
 
 from app.errors import InvalidValue
-from app.learning.features.base import Spaces
 from app.learning.paper.regret_bounds import (
     Constants,
     RegretSetting,
@@ -15,6 +14,7 @@ from app.learning.paper.regret_bounds import (
     exploration_regret,
     optimism_regret,
 )
+from app.learning.spaces import Spaces
 
 CASES = [
     (1, 2, 1, 1, "0.5", 2, "1"),

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from app.learning.arrays import Floats
-from app.learning.features.base import OneHot, Spaces
-from app.learning.features.events import parts_of
+from app.learning.features.one_hot import OneHot
 from app.learning.selection import competition
 from app.learning.selection.competition import (
     GROWTH,
@@ -24,6 +23,7 @@ from app.learning.selection.competition import (
     weigh,
 )
 from app.learning.selection.evidence import laplace_log_evidence
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 
 S, A, H = 3, 2, 12  # with 12 steps "the last states" are those of two steps
@@ -164,7 +164,7 @@ def test_steps_share_the_state_or_else_the_action(
 ) -> None:
     steps = (1, 3, 4)
     given = OneHot(Spaces(3, 2, 5), *over, steps)
-    parts = [parts_of(one.features) for one in readings(given)[2:]]
+    parts = [one.features.parts for one in readings(given)[2:]]
     assert parts == ([] if shared is None else [(OneHot(Spaces(3, 2, 5), *shared, steps), given)])
 
 

@@ -5,10 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-from app.learning.features.base import Blocks, OneHot, Spaces, Table
+from app.learning.features.blocks import Blocks
+from app.learning.features.one_hot import OneHot
+from app.learning.features.table import Table
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
-from app.learning.world.occupancy import mean_features, occupancy
-from app.planning.problem import TransitionModel
+from app.learning.world.model import TransitionModel
+from app.learning.world.occupancy import occupancy
 
 S, A, H = 3, 2, 4
 SPACES = Spaces(S, A, H)
@@ -62,5 +65,5 @@ def test_mean_features_are_those_of_all_paths(features):
         expected[indices] += chance * values
         total += chance
     assert total == pytest.approx(1.0)
-    found = mean_features(features, occupancy(model, start, table))
+    found = features.mean(occupancy(model, start, table))
     np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from app.learning.arrays import Floats
-from app.learning.features.base import Spaces
+from app.learning.spaces import Spaces
+from app.learning.world.model import TransitionModel
 from app.learning.world.rollout import expected_visits
 from app.planning.policies.uniform import UniformPolicy
-from app.planning.problem import TransitionModel
 
 S, A = 3, 2
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import InvalidValue
-from app.learning.features.base import Spaces
+from app.learning.spaces import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.learning.world.transitions import TransitionCounts
 

@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 
 from app.errors import BudgetExceeded, InvalidValue
+from app.learning.world.model import TransitionModel
 from app.planning.fast import dense
 from app.planning.fast.planner import plan_fast
-from app.planning.problem import (
-    Plan,
-    PlanBudget,
-    PlanningProblem,
-    TransitionModel,
-)
+from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reference.exact import plan_exact
 from app.planning.reference.policy_value import policy_value
 from tests.planning.instances import LOGITS, random_problem

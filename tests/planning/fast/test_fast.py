@@ -14,9 +14,10 @@ import pytest
 from scipy.special import expit
 
 from app.errors import BudgetExceeded, InvalidValue
+from app.learning.world.model import TransitionModel
 from app.planning.fast import dense
 from app.planning.fast.planner import plan_fast
-from app.planning.problem import Plan, PlanBudget, PlanningProblem, TransitionModel
+from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reference.exact import plan_exact
 
 
@@ -375,9 +376,9 @@ IN_A_NEW_PROCESS = """
 import json
 from app.planning.fast import dense
 from app.planning.fast import grid
-from app.planning.reward import grid
-from app.planning.reward import kernels
-from app.planning.reward import law
+from app.planning.reward import grid as reward_grid
+from app.planning.reward import kernels as reward_kernels
+from app.planning.reward import law as reward_law
 from app.planning import rows
 from app.planning.fast import sweeps
 from app.planning.warm_up import warm_up

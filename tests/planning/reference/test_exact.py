@@ -11,8 +11,9 @@ import pytest
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.arrays import Floats, Integers
+from app.learning.world.model import TransitionModel
 from app.planning.policies.history import HistoryPolicy
-from app.planning.problem import PlanBudget, PlanningProblem, TransitionModel
+from app.planning.problem import PlanBudget, PlanningProblem
 from app.planning.reference.exact import (
     Space,
     count_histories,

@@ -11,13 +11,9 @@ import pytest
 from scipy.interpolate import RegularGridInterpolator
 
 from app.errors import BudgetExceeded, InvalidValue
+from app.learning.world.model import TransitionModel
 from app.planning.policies.reward import RewardPolicy
-from app.planning.problem import (
-    Plan,
-    PlanBudget,
-    PlanningProblem,
-    TransitionModel,
-)
+from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reference.exact import plan_exact
 from app.planning.reference.paper import plan_paper, smallest_zeta
 from app.planning.reference.policy_value import policy_value

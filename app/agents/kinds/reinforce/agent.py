@@ -26,8 +26,9 @@ from app.learning.network.network import Activation, Network
 from app.learning.network.policy_gradient import Advantages, Lesson, batch_gradient
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
+from app.learning.world.policy import Policy
 from app.planning.policies.network import NetworkPolicy
-from app.planning.problem import Plan, PlanBudget, Policy
+from app.planning.problem import Plan, PlanBudget
 
 _WEIGHTS = 3  # address of the generator
 _VERSIONS = 1000  # sets of parameters that must fit the budget: a good 30 000 episodes

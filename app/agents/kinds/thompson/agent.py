@@ -29,8 +29,10 @@ from app.learning.selection.competition import (
     readings,
     weigh,
 )
+from app.learning.world.model import TransitionModel
+from app.learning.world.policy import Policy
 from app.planning.fast.planner import plan_fast
-from app.planning.problem import Plan, PlanBudget, Policy, TransitionModel
+from app.planning.problem import Plan, PlanBudget
 
 _DRAWS = 1  # address of the generator
 _SEARCHING = 0.9  # room above which nothing is known to succeed; one good label may be an accident

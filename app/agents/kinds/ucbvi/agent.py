@@ -19,9 +19,10 @@ from app.agents.belief import Belief, Learned
 from app.agents.model_based import PlanningOptions
 from app.agents.optimist import Optimist, OptimistOptions
 from app.errors import InvalidValue
+from app.learning.world.policy import Policy
 from app.planning.fast.planner import plan_fast
 from app.planning.policies.uniform import plan_uniform
-from app.planning.problem import Plan, PlanningProblem, Policy
+from app.planning.problem import Plan, PlanningProblem
 from app.planning.reward.planner import plan_reward
 
 

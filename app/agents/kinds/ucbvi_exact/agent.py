@@ -24,10 +24,10 @@ from app.agents.belief import Learned
 from app.agents.optimist import Optimist, OptimistOptions
 from app.errors import BudgetExceeded
 from app.learning.arrays import Floats, Integers
-from app.learning.features.rows import trajectory_rows
+from app.learning.world.policy import Policy
 from app.learning.world.transitions import TransitionCounts
 from app.planning.policies.uniform import plan_uniform
-from app.planning.problem import Plan, PlanBudget, Policy
+from app.planning.problem import Plan, PlanBudget
 from app.planning.reference.exact import Worth, count_histories, plan_histories
 
 HISTORIES = 2e6  # a plan of some seconds, and there may be one for every episode
@@ -110,7 +110,7 @@ def _worth(learned: Learned, widths: Callable[[Any], Floats] | None, bonuses: Fl
     features, fit = learned.belief.features, learned.fit
 
     def worth(states: Integers, actions: Integers, ended: Integers) -> Floats:
-        rows = trajectory_rows(features, states, actions, ended)
+        rows = features.rows(states, actions, ended)
         chances = expit(rows @ fit.weights + fit.intercept)
         if widths is not None:
             chances = np.minimum(chances + widths(rows), 1.0)

@@ -24,16 +24,16 @@ from app.agents.kinds.ucbvi_explore.size import ExploringOptions, exploration_si
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.arrays import Arrays
-from app.learning.features.base import OneHot
-from app.learning.features.events import Events
+from app.learning.features.base import StepFeatures
+from app.learning.features.one_hot import OneHot
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.logistic.posterior import Posterior
 from app.learning.paper.confidence import kappa
-from app.learning.paper.explorability import is_orthogonal
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
+from app.learning.world.policy import Policy
 from app.planning.policies.uniform import plan_uniform
-from app.planning.problem import Plan, PlanBudget, PlanningProblem, Policy
+from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reward.planner import plan_reward
 
 REWARD_WORK = 1e7  # successors read by a reward-space plan, past which finer is not worth it
@@ -59,7 +59,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)
         features = self.beliefs[0].features
-        if isinstance(features, Events):
+        if not isinstance(features, StepFeatures):
             raise InvalidValue("features.kind", "one_hot or table: events are no sum over steps")
         self.features = features
         self._episodes, self.size = exploration_size(self.options, features)
@@ -183,7 +183,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         features, found = self.features, []
         if self._paper:
             found.append(sentence(self.size))
-        if not is_orthogonal(features):
+        if not features.has_orthogonal_steps:
             found.append(
                 "The features of different steps are not orthogonal, which the theory of "
                 "exploration asks for: bonuses per step may exceed those of whole episodes by "

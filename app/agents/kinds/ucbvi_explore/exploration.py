@@ -31,16 +31,17 @@ from numpy.typing import NDArray
 
 from app.errors import SnapshotError
 from app.learning.arrays import Arrays, Floats
-from app.learning.features.base import FeatureMap
+from app.learning.features.base import StepFeatures
 from app.learning.paper.coverage import Coverage
 from app.learning.paper.euler import EulerPlan, KnownReward, plan_euler
 from app.learning.paper.explorability import REACHED
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
-from app.learning.world.occupancy import mean_features, occupancy
+from app.learning.world.model import TransitionModel
+from app.learning.world.occupancy import occupancy
 from app.learning.world.transitions import TransitionCounts
 from app.planning.policies.markov import MarkovPolicy
-from app.planning.problem import Plan, TransitionModel
+from app.planning.problem import Plan
 
 Phase = Literal["euler", "evaluation", "done"]
 PHASES: tuple[Phase, ...] = ("euler", "evaluation", "done")
@@ -90,7 +91,7 @@ class Exploration:
     """Where Algorithm 2 is, one finished episode after the other."""
 
     def __init__(
-        self, features: FeatureMap, size: ExplorationSize, seed: int, first: Knowledge
+        self, features: StepFeatures, size: ExplorationSize, seed: int, first: Knowledge
     ) -> None:
         self.features, self.size, self.seed = features, size, seed
         self.scale = features.largest_norm() or 1.0  # the paper's: ||phi(tau)|| <= 1
@@ -127,7 +128,7 @@ class Exploration:
         if self.phase == "evaluation":
             policy = self.policies[-1]
             where = occupancy(now.model, now.start, policy.actions)
-            mean = self.direction @ mean_features(self.features, where) / self.scale
+            mean = self.direction @ self.features.mean(where) / self.scale
             value = min(float(mean), upper)
         table, seconds = policy.actions, time.perf_counter() - began
         return Plan(
@@ -196,7 +197,7 @@ class Exploration:
                     break
                 found = value
                 where = occupancy(now.model, now.start, plan.actions)
-                novel = self.coverage.novel(mean_features(self.features, where))
+                novel = self.coverage.novel(self.features.mean(where))
                 if not novel.any():
                     break
                 direction = _unit(novel)

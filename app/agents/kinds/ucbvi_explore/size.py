@@ -9,7 +9,7 @@ from pydantic import Field
 from app.agents.kinds.ucbvi.agent import GridOptions
 from app.agents.kinds.ucbvi_explore.exploration import ExplorationSize
 from app.errors import InvalidValue
-from app.learning.features.base import FeatureMap
+from app.learning.features.base import StepFeatures
 from app.learning.paper.euler import confidence
 from app.learning.paper.explorability import (
     euler_episodes,
@@ -68,7 +68,7 @@ class ExploringOptions(GridOptions):
 
 
 def exploration_size(
-    options: ExploringOptions, features: FeatureMap
+    options: ExploringOptions, features: StepFeatures
 ) -> tuple[int, ExplorationSize]:
     """N and the size of exploration; refused when N is too small for it."""
     paper = options.constants == "paper"
@@ -86,7 +86,7 @@ def exploration_size(
 
 
 def _size(
-    options: ExploringOptions, features: FeatureMap, omega: float, episodes: int
+    options: ExploringOptions, features: StepFeatures, omega: float, episodes: int
 ) -> ExplorationSize:
     paper, spaces, d = options.constants == "paper", features.spaces, features.dimension
     n_euler, n_eval = options.n_euler or TUNED_EULER, options.n_eval or TUNED_EVAL
@@ -115,7 +115,7 @@ def _needed(size: ExplorationSize, options: ExploringOptions, dimension: int, ep
     return size.most_episodes
 
 
-def _least(options: ExploringOptions, features: FeatureMap, omega: float) -> int:
+def _least(options: ExploringOptions, features: StepFeatures, omega: float) -> int:
     """The least N that is more than the exploration which it asks for itself."""
     episodes, needed = 1, 1
     while needed >= episodes:

@@ -8,8 +8,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from app.agents.base import Agent, Mode, Options
+from app.learning.world.policy import Policy
 from app.planning.policies.uniform import plan_uniform
-from app.planning.problem import Plan, Policy
+from app.planning.problem import Plan
 
 
 class UniformOptions(Options):

@@ -7,19 +7,13 @@ occur are numbered. The automaton is known, so nothing but plain transitions is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from app.errors import BudgetExceeded
 from app.learning.arrays import Floats, Integers
-from app.planning.policies.tracked import TrackedPolicy
-from app.planning.problem import Plan, PlanBudget, TransitionModel
-from app.planning.successors import Successors
-
-_ENTRY_ARRAYS, _CELL_ARRAYS = 8, 6  # arrays of 8 bytes that lifting and planning hold at a time
-_LOWER = "list fewer events, or lower the number of states or actions or the horizon"
+from app.learning.world.model import Successors, TransitionModel
 
 
 @dataclass(frozen=True)
@@ -77,22 +71,3 @@ class Tracker:
         counts = np.bincount(places, minlength=len(rows))
         indptr = np.concatenate([[0], np.cumsum(counts)])
         return TransitionModel(P, A, indptr, entered, chances)
-
-    def plain(self, plan: Plan) -> Plan:
-        """A plan on tracked states as a plan whose policy acts on plain ones."""
-        policy = TrackedPolicy(
-            self.entered.astype(np.int32), self.memories.astype(np.int32), plan.policy
-        )
-        return replace(plan, policy=policy)
-
-    def check(self, actions: int, horizon: int, budget: PlanBudget) -> None:
-        """Refuse what could not be planned for while nothing is known of the transitions."""
-        pairs = self.size * actions
-        entries = pairs * (self.update.shape[1] + 1)
-        needed = 8.0 * (_ENTRY_ARRAYS * entries + _CELL_ARRAYS * horizon * pairs)
-        if self.size * horizon > budget.cells:
-            raise BudgetExceeded(
-                "plan with events: points", self.size * horizon, budget.cells, _LOWER
-            )
-        if needed > budget.bytes:
-            raise BudgetExceeded("plan with events: bytes", needed, budget.bytes, _LOWER)

@@ -1,0 +1,115 @@
+"""Features given as a table: one vector for each (state, action), or (step, state, action)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from app.errors import InvalidValue
+from app.learning.arrays import Floats, Integers
+from app.learning.features.base import Norms, Row, StepFeatures
+from app.learning.spaces import Spaces
+from app.learning.trajectory import Trajectory
+from app.learning.world.occupancy import Occupancy
+
+SMALLEST, LARGEST = 1e-9, 1e9  # the absolute value of a feature that is not 0
+ROUNDING = 1e-13  # a sum below this share of its terms' absolute sum is zero
+ORTHOGONAL = 1e-12  # the share of the squares that rounding may leave
+
+
+@dataclass(frozen=True)
+class Table(StepFeatures):
+    """A client's own features, (S, A, d) or (H, S, A, d)."""
+
+    spaces: Spaces
+    values: Floats
+
+    def __post_init__(self) -> None:
+        H, S, A = self.spaces.shape
+        if self.values.shape[:-1] not in {(S, A), (H, S, A)} or self.values.shape[-1] < 1:
+            expected = f"shape ({S}, {A}, d) or ({H}, {S}, {A}, d)"
+            raise InvalidValue("features.values", f"{expected}, got {self.values.shape}")
+        if not np.isfinite(self.values).all():
+            raise InvalidValue("features.values", "finite numbers")
+        sizes = np.abs(self.values[self.values != 0.0])
+        if len(sizes) and not SMALLEST <= sizes.min() <= sizes.max() <= LARGEST:
+            # The squares of numbers outside this range lose their precision.
+            span = f"from {SMALLEST:g} to {LARGEST:g}"
+            raise InvalidValue("features.values", f"0, or numbers of a size {span}")
+
+    def __str__(self) -> str:
+        return f"a table of {self.dimension} features"
+
+    @property
+    def dimension(self) -> int:
+        """d, the number of features."""
+        return int(self.values.shape[-1])
+
+    def row(self, trajectory: Trajectory) -> Row:
+        """The sum of the features of the steps that were played."""
+        s, a = trajectory.states, trajectory.actions
+        played = self.values[s, a] if self.values.ndim == 3 else self.values[range(len(s)), s, a]
+        total = played.sum(axis=0)
+        # A sum far below its terms is rounding error, not a feature.
+        indices = np.flatnonzero(np.abs(total) > ROUNDING * np.abs(played).sum(axis=0))
+        return indices, total[indices]
+
+    def spread(self, weights: Floats) -> Floats:
+        """w . phi_h(s, a) for every cell."""
+        return np.array(np.broadcast_to(self.values @ weights, self.spaces.shape))
+
+    def remainders(self, weights: Floats) -> Floats:  # noqa: ARG002 - every map takes them
+        """Nothing: the features include the action."""
+        return np.zeros((self.spaces.horizon + 1, self.spaces.states + 1))
+
+    def widths(self, norms: Norms) -> tuple[Floats, Floats]:
+        """The norms of the table's rows; nothing after the end."""
+        rows = sparse.csr_array(self.values.reshape(-1, self.dimension))
+        table = norms(rows).reshape(self.values.shape[:-1])
+        ended = np.zeros((self.spaces.horizon + 1, self.spaces.states + 1))
+        return np.array(np.broadcast_to(table, self.spaces.shape)), ended
+
+    def largest_norm(self) -> float:
+        """The sum over steps of the largest norm of a step's features (triangle inequality)."""
+        norms = np.linalg.norm(self.values, axis=-1).max(axis=(-2, -1))
+        return float(np.broadcast_to(norms, self.spaces.horizon).sum())
+
+    @property
+    def has_orthogonal_steps(self) -> bool:
+        """Whether the products of the features of different steps are zero up to rounding."""
+        if self.spaces.horizon == 1:
+            return True
+        if self.values.ndim == 3:
+            return not self.values.any()
+        # The squares of all products of different steps add up to |sum_h G_h|^2 - sum_h |G_h|^2
+        # with G_h = Phi_h^T Phi_h, which needs no loop over pairs of steps.
+        total, same = np.zeros((self.dimension,) * 2), 0.0
+        for values in self.values.reshape(self.spaces.horizon, -1, self.dimension):
+            gram = values.T @ values
+            total += gram
+            same += float((gram**2).sum())
+        whole = float((total**2).sum())
+        return whole - same <= ORTHOGONAL * whole
+
+    def mean(self, where: Occupancy) -> Floats:
+        """The table's rows weighted by how often each cell occurs."""
+        cells = where.cells if self.values.ndim == 4 else where.cells.sum(axis=0)
+        return np.asarray(np.tensordot(cells, self.values, axes=cells.ndim))
+
+    def rows(
+        self,
+        states: Integers,
+        actions: Integers,
+        ended: Integers,  # noqa: ARG002 - nothing counts after the end: features include the action
+    ) -> sparse.csr_array:
+        """The sum over each episode's steps."""
+        total, size = np.zeros((2, len(states), self.dimension))
+        for h in range(states.shape[1]):
+            values = self.values if self.values.ndim == 3 else self.values[h]
+            step = values[states[:, h], actions[:, h]]
+            total += step
+            size += np.abs(step)
+        total[np.abs(total) <= ROUNDING * size] = 0.0
+        return sparse.csr_array(total)
