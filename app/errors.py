@@ -4,6 +4,7 @@ PlauditError
 ├── InvalidValue         a value that cannot be used; names the field and what was expected
 ├── BudgetExceeded       work refused before it starts; names the number to lower
 ├── SnapshotError        stored arrays that cannot be restored
+├── NumericalError       a computation that failed on the numbers it was given
 ├── NotFound             no such agent, episode or key
 ├── Conflict             a request that does not fit the state that things are in
 ├── Unauthenticated      no key, or one that nobody knows
@@ -63,6 +64,10 @@ def _rough(number: float) -> str:
 
 class SnapshotError(PlauditError):
     """Stored arrays that this version cannot restore."""
+
+
+class NumericalError(PlauditError):
+    """A computation that failed on the numbers it was given, such as a matrix factorisation."""
 
 
 class NotFound(PlauditError):

@@ -28,13 +28,14 @@ ITERATION_LIMIT = 200
 
 @dataclass(frozen=True)
 class LogisticFit:
-    """The estimate, and whether it is one."""
+    """The estimate, and whether the solver converged to it."""
 
     weights: Floats  # (d,)
     intercept: float  # 0 without an intercept
     converged: bool
     iterations: int
     gradient_norm: float
+    message: str
 
     def logit(self, indices: NDArray[np.int64], values: Floats) -> float:
         """The logit w.phi + c of one sparse row."""
@@ -73,9 +74,9 @@ class LogisticEstimator:
         if self._theta is None or len(self._theta) != size or loss.design.count == 0:
             self._theta = np.zeros(size)
         self._directions = self._fitting(size)
-        point, iterations = minimise(loss, self._theta, self._directions, tolerance)
-        self._theta = point.theta
-        return _result(loss, point, iterations, tolerance or GRADIENT_TOLERANCE)
+        minimum = minimise(loss, self._theta, self._directions, tolerance)
+        self._theta = minimum.point.theta
+        return _fit(loss, minimum)
 
     def arrays(self) -> Arrays:
         """What the next fit starts from, so that a restored estimator goes on bit by bit."""
@@ -107,38 +108,69 @@ def fit_logistic(
     return LogisticEstimator().fit(data, precision, intercept_precision)
 
 
+@dataclass(frozen=True)
+class Minimum:
+    """The point that `minimise` ended at, and whether it is the minimum."""
+
+    point: Point
+    converged: bool
+    iterations: int
+    message: str
+
+
 def minimise(
     loss: LogisticLoss, theta: Floats, directions: Directions, tolerance: float | None = None
-) -> tuple[Point, int]:
-    """The minimum of ``loss`` reached from ``theta``, and the steps it took.
+) -> Minimum:
+    """Minimise ``loss`` by Newton's method from ``theta``.
 
-    It ends at a gradient of at most ``tolerance``. Without one it goes on below
-    ``GRADIENT_TOLERANCE`` until the step still to make is below ``STEP_TOLERANCE``. Where the
-    gradient no longer shrinks rounding begins, and it ends in any case.
+    It stops at a gradient norm of at most ``tolerance``. Without a tolerance it continues below
+    ``GRADIENT_TOLERANCE`` until the next step is below ``STEP_TOLERANCE``. It also stops where the
+    gradient no longer shrinks, because of rounding, and where a line search fails.
     """
     directions.begin(loss)
-    point = loss.at(theta)
-    iterations = 0
+    point, iterations, failure = loss.at(theta), 0, ""
     while iterations < ITERATION_LIMIT and point.gradient_norm > (tolerance or 0.0):
         direction = directions.direction(point)
         reach = float(np.abs(direction).max())
         close = STEP_TOLERANCE * (1.0 + float(np.abs(point.theta).max()))
         if tolerance is None and point.gradient_norm <= GRADIENT_TOLERANCE and reach <= close:
             break
-        after = search_line(loss, point, direction)
+        search = search_line(loss, point, direction)
+        after = search.point
         iterations += 1
         directions.learn(point, after)
         if after.gradient_norm > 0.5 * point.gradient_norm and reach <= close:
             point = min(point, after, key=lambda p: p.gradient_norm)
             break
+        if not search.converged:
+            failure = f"the line search {search.message}"
+            break
         point = after
     directions.end(iterations)
-    return point, iterations
+    return _minimum(loss, point, iterations, tolerance or GRADIENT_TOLERANCE, failure)
 
 
-def _result(loss: LogisticLoss, point: Point, iterations: int, tolerance: float) -> LogisticFit:
+def _minimum(
+    loss: LogisticLoss, point: Point, iterations: int, tolerance: float, failure: str
+) -> Minimum:
     norm = point.gradient_norm
-    converged = norm <= tolerance or norm <= loss.rounding(point)
-    if not loss.design.intercept:
-        return LogisticFit(point.theta, 0.0, converged, iterations, norm)
-    return LogisticFit(point.theta[:-1], float(point.theta[-1]), converged, iterations, norm)
+    if norm <= tolerance:
+        return Minimum(point, True, iterations, "converged")
+    if norm <= loss.rounding(point):
+        return Minimum(point, True, iterations, "converged as far as rounding allows")
+    reason = failure or f"stopped after {iterations} iterations"
+    return Minimum(point, False, iterations, f"{reason}; the gradient norm is {norm:.3g}")
+
+
+def _fit(loss: LogisticLoss, minimum: Minimum) -> LogisticFit:
+    theta, intercept = minimum.point.theta, 0.0
+    if loss.design.intercept:
+        theta, intercept = theta[:-1], float(theta[-1])
+    return LogisticFit(
+        theta,
+        intercept,
+        minimum.converged,
+        minimum.iterations,
+        minimum.point.gradient_norm,
+        minimum.message,
+    )

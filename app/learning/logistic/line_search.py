@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from app.learning.arrays import Floats
@@ -15,8 +17,18 @@ ROUNDING = 1e-13  # relative error of a loss
 MILD = 0.5  # change of every logit up to which the curvature along the line is nearly constant
 
 
-def search_line(loss: LogisticLoss, point: Point, direction: Floats) -> Point:
-    """The point near the minimum along ``direction``, and surely not above ``point``.
+@dataclass(frozen=True)
+class LineSearch:
+    """The point that a line search ended at; without convergence its loss may be higher."""
+
+    point: Point
+    converged: bool
+    iterations: int
+    message: str
+
+
+def search_line(loss: LogisticLoss, point: Point, direction: Floats) -> LineSearch:
+    """Find a point near the minimum along ``direction``, with a loss not above that of ``point``.
 
     Along the line only the logits change, and linearly: a trial costs O(n) and no product with X,
     so it pays to look closely. After one more label the first direction is Newton's for the old
@@ -28,21 +40,25 @@ def search_line(loss: LogisticLoss, point: Point, direction: Floats) -> Point:
     linear, quadratic = float(weighted @ point.theta), float(weighted @ direction)
     low, low_slope, high, high_slope = 0.0, first, np.inf, np.inf
     step = 1.0
-    for _ in range(SEARCH_LIMIT):
+    converged, iterations = False, 0
+    while not converged and iterations < SEARCH_LIMIT:
+        iterations += 1
         logits = point.logits + step * change
         residual = loss.residual(logits)
         slope = float(residual @ change) + linear + step * quadratic
         theta = point.theta + step * direction
         if abs(slope) <= -ENOUGH * first:
             mild = slope <= 0.0 or step * float(np.abs(change).max()) <= MILD
-            if mild or _lower(loss, point, theta, logits, ARMIJO * step * first):
+            converged = mild or _lower(loss, point, theta, logits, ARMIJO * step * first)
+            if converged:
                 break
         if slope > 0.0:
             high, high_slope = step, slope
         else:
             low, low_slope = step, slope
         step = _next(low, low_slope, high, high_slope, first)
-    return loss.known(theta, logits, residual)
+    message = "converged" if converged else f"stopped after {iterations} trial steps"
+    return LineSearch(loss.known(theta, logits, residual), converged, iterations, message)
 
 
 def _lower(

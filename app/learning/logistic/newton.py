@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import blas
 
-from app.errors import SnapshotError
+from app.errors import NumericalError, SnapshotError
 from app.learning.arrays import Arrays, Floats
 from app.learning.logistic.conjugate import conjugate_gradients
 from app.learning.logistic.loss import LogisticLoss, Point
@@ -24,6 +24,7 @@ POOR_CONTRACTION = 0.3  # a step that leaves more of the gradient than this asks
 LUCK = 2  # iterations by which one label differs from another with the same inverse
 FORCING = 0.1  # conjugate gradients solve to this share of the gradient, or closer
 CONJUGATE_LIMIT = 2000
+FACTOR_TRIES = 17  # the diagonal is raised from 1e-15 to 1 times its largest entry
 
 
 class Directions(Protocol):
@@ -71,12 +72,10 @@ class InverseDirections:
         direction = self._times(-point.gradient)
         if float(direction @ point.gradient) < 0.0:
             return direction
-        # Rounding has cost the inverse its definiteness, so the scale of each coordinate must do.
+        # Rounding has made the inverse indefinite.
         assert self._loss is not None
         self._inverse = None
-        weights = self._loss.row_weights(point.logits)
-        diagonal = self._loss.design.gram_diagonal(weights) + self._loss.precision
-        return np.asarray(-point.gradient / diagonal)
+        return _scaled_gradient(self._loss, point)
 
     def learn(self, before: Point, after: Point) -> None:
         """Make the inverse agree with the step taken, or forget it when it served badly.
@@ -166,7 +165,10 @@ class ConjugateDirections:
             tolerance=max(min(FORCING, norm), 1e-4) * norm,
             limit=CONJUGATE_LIMIT,
         )
-        return solved.solution
+        # A solve that was stopped early still descends, unless it never made a step.
+        if solved.converged or float(solved.solution @ point.gradient) < 0.0:
+            return solved.solution
+        return _scaled_gradient(self._loss, point)
 
     def learn(self, before: Point, after: Point) -> None:
         """Nothing is kept: the next Hessian is exact."""
@@ -176,20 +178,31 @@ class ConjugateDirections:
         self._loss = None
 
 
-def lower_factor(matrix: Floats) -> Floats:
-    """The lower Cholesky factor of a positive definite matrix, which is overwritten.
+def _scaled_gradient(loss: LogisticLoss, point: Point) -> Floats:
+    """-g divided by the diagonal of the Hessian: a direction that always descends."""
+    diagonal = loss.design.gram_diagonal(loss.row_weights(point.logits)) + loss.precision
+    return np.asarray(-point.gradient / diagonal)
 
-    Where rounding has made the matrix indefinite the diagonal is raised by the least power of ten
-    that helps: the direction stays one of descent, and the gradient it is used with is exact.
+
+def lower_factor(matrix: Floats) -> Floats:
+    """The lower Cholesky factor of a positive definite matrix.
+
+    Where rounding has made the matrix indefinite, the diagonal is raised by the smallest sufficient
+    power of ten, up to its largest entry. The direction still descends, and the gradient it is used
+    with is exact. A matrix that cannot be factorised even so raises `NumericalError`.
     """
-    jitter = 0.0
     scale = float(matrix.diagonal().max(initial=0.0))
-    while True:
+    raises = [0.0, *(1e-15 * scale * 10.0**power for power in range(FACTOR_TRIES - 1))]
+    for jitter in raises:
         trial = matrix.copy()
         trial.flat[:: len(matrix) + 1] += jitter
         try:
             factor = linalg.cholesky(trial, lower=True, overwrite_a=True, check_finite=False)
         except linalg.LinAlgError:
-            jitter = max(10.0 * jitter, 1e-15 * scale)
             continue
-        return np.asarray(factor)
+        if np.isfinite(factor).all():
+            return np.asarray(factor)
+    raise NumericalError(
+        f"cannot factorise a matrix of {len(matrix)} rows: it is not positive definite "
+        "or has numbers that are not finite"
+    )

@@ -111,14 +111,21 @@ def _rung(count: int) -> int:
 def weigh(
     choices: Sequence[Candidate], trajectories: Sequence[Trajectory], labels: Floats, seed: int
 ) -> Floats:
-    """The posterior probability of each candidate, shape (candidates,)."""
+    """The posterior probability of each candidate, shape (candidates,).
+
+    A candidate whose evidence could not be computed has probability zero. Where none could be, the
+    prior holds.
+    """
     scores = np.array([choice.log_prior for choice in choices])
     if len(labels) and 0.0 < labels.mean() < 1.0:
         kept, share = _representatives(labels, seed)
         played = [trajectories[i] for i in kept]
         kernels: dict[tuple[int, Units], Floats] = {}
-        evidence = [_evidence(choice, kernels, played, labels[kept]) for choice in choices]
-        scores += SHARPNESS / share * np.array(evidence)
+        evidence = np.array(
+            [_log_evidence(choice, kernels, played, labels[kept]) for choice in choices]
+        )
+        if np.isfinite(evidence).any():
+            scores += SHARPNESS / share * evidence
     shares = np.exp(scores - scores.max())
     return np.asarray(shares / shares.sum())
 
@@ -148,17 +155,18 @@ def _kernel(part: FeatureMap, trajectories: Sequence[Trajectory], units: Units) 
     return np.asarray((matrix @ matrix.T).todense())
 
 
-def _evidence(
+def _log_evidence(
     choice: Candidate,
     kernels: dict[tuple[int, Units], Floats],
     trajectories: Sequence[Trajectory],
     labels: Floats,
 ) -> float:
-    """The log evidence of a candidate; what ``kernels`` lacks of its parts it gets."""
+    """The log evidence of a candidate, -inf if the solver fails; caches its parts' kernels."""
     total = np.full((len(labels), len(labels)), INTERCEPT_VARIANCE)
     for part, variance in zip(choice.features.parts, choice.variances, strict=True):
         key = id(part), choice.units
         if key not in kernels:
             kernels[key] = _kernel(part, trajectories, choice.units)
         total += variance * kernels[key]
-    return laplace_log_evidence(total, labels).log_evidence
+    found = laplace_log_evidence(total, labels)
+    return found.log_evidence if found.converged else -math.inf

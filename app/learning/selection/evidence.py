@@ -23,6 +23,7 @@ from app.learning.arrays import Floats
 ITERATION_LIMIT = 100
 SEARCH_LIMIT = 40
 DECREMENT_TOLERANCE = 1e-18  # squared length of the step still to make, in the posterior's metric
+CLOSE = 1e-9  # the squared length up to which a climb that stopped counts as converged
 GOOD_CONTRACTION = 0.01  # a factor is kept while the squared length shrinks to this share
 
 
@@ -35,6 +36,7 @@ class LaplaceEvidence:
     dual: Floats  # (n,): a
     converged: bool
     iterations: int
+    message: str
 
 
 def laplace_log_evidence(
@@ -47,12 +49,13 @@ def laplace_log_evidence(
     """
     labels, weights = _checked(kernel, labels, weight_per_row)
     mode = _Mode(kernel, labels, weights)
-    iterations = mode.climb()
+    iterations, decrement = mode.climb()
     factor = mode.factor()
     value = mode.log_likelihood(mode.logits) - 0.5 * float(mode.logits @ mode.dual)
     log_evidence = value - float(np.log(factor.diagonal()).sum())
-    converged = iterations < ITERATION_LIMIT
-    return LaplaceEvidence(log_evidence, mode.logits, mode.dual, converged, iterations)
+    converged = decrement <= CLOSE and bool(np.isfinite(log_evidence))
+    message = "converged" if converged else f"stopped after {iterations} iterations"
+    return LaplaceEvidence(log_evidence, mode.logits, mode.dual, converged, iterations, message)
 
 
 class _Mode:
@@ -83,9 +86,12 @@ class _Mode:
             raise InvalidValue("kernel", "a positive semidefinite matrix") from error
         return np.asarray(factor)
 
-    def climb(self) -> int:
-        """Newton's steps to the mode, several with one factor while that goes well."""
-        factor, before = None, np.inf
+    def climb(self) -> tuple[int, float]:
+        """Newton's steps to the mode, several with one factor while they contract well.
+
+        It returns the number of steps and the squared length of the step still to make.
+        """
+        factor, before, decrement = None, np.inf, np.inf
         for iteration in range(ITERATION_LIMIT):
             force = self._pull(self.logits) - self.dual
             image = self.kernel @ force
@@ -95,15 +101,15 @@ class _Mode:
             step = force - self._roots * inner
             change = self.kernel @ step
             decrement = float(force @ change)
-            if decrement <= DECREMENT_TOLERANCE:
-                return iteration
+            if decrement <= DECREMENT_TOLERANCE or not np.isfinite(decrement):
+                return iteration, decrement
             if decrement > GOOD_CONTRACTION * before:
                 factor = None
             before = decrement
             length = self._search(step, change)
             self.dual = self.dual + length * step
             self.logits = self.logits + length * change
-        return ITERATION_LIMIT
+        return ITERATION_LIMIT, decrement
 
     def _search(self, step: Floats, change: Floats) -> float:
         """A length at which the rise along ``step`` is nearly over and has not turned back.

@@ -382,5 +382,5 @@ def test_an_improper_prior_is_refused(precision: Any, intercept: Any, field: str
 
 
 def test_the_logit_of_a_row() -> None:
-    fit = LogisticFit(np.array([1.0, 2.0, 4.0]), 0.5, True, 1, 0.0)
+    fit = LogisticFit(np.array([1.0, 2.0, 4.0]), 0.5, True, 1, 0.0, "converged")
     assert fit.logit(np.array([0, 2]), np.array([1.0, 3.0])) == 13.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.special import expit
 
 from app.learning.arrays import Floats
 from app.learning.features.one_hot import OneHot
-from app.learning.selection import competition
+from app.learning.selection import competition, evidence
 from app.learning.selection.competition import (
     GROWTH,
     MOST_EPISODES,
@@ -374,3 +375,24 @@ def test_the_simplest_sees_a_little_of_the_action() -> None:
     # Every candidate has as much in all, but for the one in which each visit adds a little.
     assert [sum(choice.variances) for choice in CHOICES] == [9.0] * 7 + [1.0]
     assert [choice.units for choice in CHOICES] == ["own"] * 7 + ["common"]
+
+
+class TestEvidenceThatCannotBeComputed:
+    """A candidate whose solver fails must not win, and must not spoil the others' shares."""
+
+    def test_it_has_no_share(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        rng = np.random.default_rng(0)
+        played = wander(rng, 40)
+        labels = rng.integers(0, 2, size=40).astype(float)
+        monkeypatch.setattr(evidence, "ITERATION_LIMIT", 8)  # enough for proper variances
+        broken = replace(CHOICES[0], variances=(1e15, 1e15))
+        shares = weigh([broken, *CHOICES[1:]], played, labels, seed=0)
+        assert shares[0] == 0.0
+        np.testing.assert_allclose(shares[1:], weigh(CHOICES[1:], played, labels, seed=0))
+
+    def test_the_prior_holds_where_all_fail(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(evidence, "ITERATION_LIMIT", 1)
+        rng = np.random.default_rng(0)
+        labels = rng.integers(0, 2, size=40).astype(float)
+        shares = weigh(CHOICES, wander(rng, 40), labels, seed=0)
+        np.testing.assert_allclose(shares, np.exp(PRIOR) / np.exp(PRIOR).sum())
