@@ -21,8 +21,8 @@ from app.planning.fast.planner import plan_fast
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reference.exact import Space, plan_exact
 from app.planning.reference.paper import plan_paper
-from app.planning.reference.policy_value import policy_value
 from app.planning.reward.planner import plan_reward
+from benchmarks.policy_value import policy_value
 
 Record = dict[str, Any]
 Planner = Callable[[PlanningProblem, float], Plan]

@@ -21,9 +21,9 @@ from app.learning.spaces import Spaces
 from app.learning.world.model import TransitionModel
 from app.planning.problem import Plan, PlanningProblem
 from app.planning.reference.exact import plan_exact
-from app.planning.reference.policy_value import policy_value
 from app.wire.validation import parse
 from benchmarks.explore_worlds import World, signed_world
+from benchmarks.policy_value import policy_value
 
 Record = dict[str, Any]
 

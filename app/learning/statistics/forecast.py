@@ -1,17 +1,17 @@
-"""How many more labels it will take: a forecast that says so when it does not know.
+"""Forecast of the number of labels that an agent still needs; it says when it does not know.
 
-The chance that an episode is good after n labels is taken to grow as
+The model: the probability that an episode is good after n labels grows as
 
     p(n) = a + (c - a) r(n / m),
 
-from ``a`` at the start to ``c`` in the end, half of the way after ``m`` labels. The rise r(x) is
-1 - 2^-x, or x^k / (1 + x^k) with k = 1, 2 or 4: slow all along, or late and sudden. Nothing is
-known beforehand: a and c are the smaller and the larger of two uniform numbers, log m is uniform
-between 1 and 100 000 labels, and every rise is as likely. Bayes' rule on a grid of such curves
-weighs every curve by how well it explains the labels so far, and the forecast is the weighted
-distribution of the label at which the curve reaches the target. Its interval holds the truth with
-probability 1 - ERROR where the truth is such a curve; each side is missed at most half as often. A
-curve that never gets there counts as infinitely many labels.
+from ``a`` at the start to ``c`` in the end, with half of the rise after ``m`` labels. The rise r(x)
+is 1 - 2^-x, or x^k / (1 + x^k) with k = 1, 2 or 4: steady, or late and sudden. The prior is flat: a
+and c are the smaller and the larger of two uniform numbers, log m is uniform between 1 and 100 000
+labels, and the four rises are equally likely. Bayes' rule on a grid weighs every curve by its
+likelihood, and the forecast is the posterior distribution of the label at which the curve reaches
+the target. Its interval holds the truth with probability 1 - ERROR if the truth is such a curve;
+each side misses at most half as often. A curve that never reaches the target counts as infinitely
+many labels.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ import numpy as np
 
 from app.learning.arrays import Floats
 
-ERROR = 0.1  # the interval is wrong this often
-SHARE = 0.9  # of the predicted value is the target
+ERROR = 0.1  # the probability that the interval misses the truth
+SHARE = 0.9  # the target is this share of the predicted value
 FEWEST_LABELS = 20
-FARTHEST = 1_000_000  # labels; what takes longer counts as never
+FARTHEST = 1_000_000  # labels; more count as never
 _GROUPS = 48
-_LEVELS, _MIDDLES = 22, 32  # of the grid
+_LEVELS, _MIDDLES = 22, 32  # grid points for a and c, and for m
 _ZOOMS = 5
-_NEGLIGIBLE = 1e-3  # likelihood, of the largest
+_NEGLIGIBLE = 1e-3  # share of the largest likelihood below which a curve is left out
 _POWERS = np.array([1.0, 2.0, 4.0])
 
 
@@ -40,23 +40,23 @@ _POWERS = np.array([1.0, 2.0, 4.0])
 class Forecast:
     """How many more labels until the success rate reaches ``target``.
 
-    ``low`` to ``high`` holds the number with probability 1 - ERROR; ``high`` is None where it may
-    never get there. ``why`` is a sentence for people.
+    The number is between ``low`` and ``high`` with probability 1 - ERROR; ``high`` is None where
+    the rate may never reach the target. ``why`` explains the forecast in one sentence.
     """
 
     kind: Literal["unknown", "reached", "expected"]
     why: str
     target: float | None = None
-    labels: int = 0  # that the forecast comes from
+    labels: int = 0  # the number of labels behind the forecast
     low: int | None = None
     middle: int | None = None
     high: int | None = None
 
 
 def forecast(outcomes: Sequence[tuple[int, int]], labels: int, target: float | None) -> Forecast:
-    """From (labels known when it was played, label) of every episode that the agent played.
+    """Forecast from (labels known when it was played, label) of every episode the agent played.
 
-    ``labels`` is how many it has been given in all.
+    ``labels`` is the number of all labels so far.
     """
     if target is None:
         return Forecast("unknown", "this agent predicts no success rate to aim for")
@@ -91,21 +91,21 @@ def forecast(outcomes: Sequence[tuple[int, int]], labels: int, target: float | N
 
 @dataclass(frozen=True)
 class Distribution:
-    """Values in order, infinity among them, with their probabilities."""
+    """Values in increasing order, possibly infinite, with their probabilities."""
 
     values: Floats
     chances: Floats
 
     def quantiles(self, levels: Sequence[float]) -> list[float]:
-        """The values at which the probability passes each level."""
+        """The quantiles at these levels."""
         places = np.searchsorted(np.cumsum(self.chances), np.asarray(levels) * self.chances.sum())
         return [float(self.values[min(int(i), len(self.values) - 1)]) for i in places]
 
 
 def labels_needed(outcomes: Sequence[tuple[int, int]], target: float) -> Distribution:
-    """How many labels in all bring the success rate to ``target``."""
+    """The distribution of the total number of labels at which the rate reaches ``target``."""
     groups, box = _grouped(outcomes), _WHOLE
-    for _ in range(_ZOOMS):  # many labels say more than a coarse grid can tell
+    for _ in range(_ZOOMS):  # with many labels the posterior is narrower than a coarse grid
         curves = _curves(box)
         weights = _weights(curves, *groups)
         closer = _likely(curves, weights, box)
@@ -128,7 +128,7 @@ def _weights(curves: _Curves, at: Floats, good: Floats, total: Floats) -> Floats
 
 
 def _grouped(outcomes: Sequence[tuple[int, int]]) -> tuple[Floats, Floats, Floats]:
-    """Neighbours together: where they are, how many are good, how many there are."""
+    """Group neighbouring outcomes: mean position, number of good labels, number of labels."""
     parts = np.array_split(
         np.asarray(sorted(outcomes), dtype=np.float64), min(_GROUPS, len(outcomes))
     )
@@ -138,13 +138,13 @@ def _grouped(outcomes: Sequence[tuple[int, int]]) -> tuple[Floats, Floats, Float
 
 
 def rises(x: Floats) -> Floats:
-    """Every r(x), one more axis."""
+    """Every rise r(x), along one more axis."""
     powers = x[..., None] ** -_POWERS
     return np.concatenate([1.0 - 2.0 ** -x[..., None], 1.0 / (1.0 + powers)], axis=-1)
 
 
 def rises_at(share: Floats) -> Floats:
-    """The x at which every r(x) is a share in (0, 1), one more axis."""
+    """The x at which every rise r(x) equals ``share`` in (0, 1), along one more axis."""
     odds = (share / (1.0 - share))[..., None]
     return np.concatenate([-np.log2(1.0 - share)[..., None], odds ** (1.0 / _POWERS)], axis=-1)
 
@@ -159,7 +159,7 @@ class _Curves:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Of anything that has one value for each curve."""
+        """The shape of an array with one value for each curve."""
         return len(self.first), len(self.middle), 1 + len(_POWERS)
 
     def success(self, labels: float) -> Floats:
@@ -169,7 +169,7 @@ class _Curves:
         return np.asarray(self.first[:, None, None] + way * risen)
 
     def reaches(self, target: float) -> Floats:
-        """The n at which p(n) is the target: 0 if it starts there, infinity if it ends below."""
+        """The n with p(n) = target: 0 if it starts above, infinity if it ends below."""
         n = np.full(self.shape, np.inf)
         n[self.first >= target] = 0.0
         rising = (self.first < target) & (self.last > target)
@@ -184,23 +184,23 @@ Box = tuple[Range, Range, Range]  # of a, c and log m
 _WHOLE: Box = ((0.0, 1.0), (0.0, 1.0), (0.0, math.log(1e5)))
 
 
-def _width(one: Range) -> float:
-    return one[1] - one[0]
+def _width(interval: Range) -> float:
+    return interval[1] - interval[0]
 
 
-def _centres(one: Range, count: int) -> Floats:
-    return one[0] + _width(one) * (np.arange(count) + 0.5) / count
+def _centres(interval: Range, count: int) -> Floats:
+    return interval[0] + _width(interval) * (np.arange(count) + 0.5) / count
 
 
 def _curves(box: Box) -> _Curves:
-    """A grid evenly over a part of what the model takes to be possible."""
+    """An even grid over a part of the prior's range."""
     first, last = np.meshgrid(_centres(box[0], _LEVELS), _centres(box[1], _LEVELS), indexing="ij")
     rising = first <= last
     return _Curves(first[rising], last[rising], np.exp(_centres(box[2], _MIDDLES)))
 
 
 def _likely(curves: _Curves, weights: Floats, box: Box) -> Box:
-    """The part that holds every curve that counts, with the cells around it."""
+    """The part of the range that holds every curve of some weight, with a margin of cells."""
     kept = weights > _NEGLIGIBLE * weights.max()
     pairs, middles = kept.any(axis=(1, 2)), kept.any(axis=(0, 2))
     return (

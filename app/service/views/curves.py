@@ -6,8 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from app.learning.statistics.intervals import wilson
+
+__all__ = ["observed", "outcomes", "thinned", "wilson"]
+
 MOST_POINTS = 200
-_Z = 1.959963984540054  # of a 95 % interval
 
 
 def observed(labels: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
@@ -28,15 +31,6 @@ def observed(labels: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
             }
         )
     return points
-
-
-def wilson(good: int, total: int) -> tuple[float, float]:
-    """The Wilson score interval of a share, at 95 %."""
-    share, square = good / total, _Z**2
-    centre = (share + square / (2 * total)) / (1 + square / total)
-    spread = math.sqrt(share * (1 - share) / total + square / (4 * total**2))
-    half = _Z * spread / (1 + square / total)
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def outcomes(verdicts: Sequence[Any]) -> list[tuple[int, int]]:

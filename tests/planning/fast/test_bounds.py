@@ -13,7 +13,7 @@ from app.planning.fast import dense
 from app.planning.fast.planner import plan_fast
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reference.exact import plan_exact
-from app.planning.reference.policy_value import policy_value
+from benchmarks.policy_value import policy_value
 from tests.planning.instances import LOGITS, random_problem
 
 SLACK = 1e-9

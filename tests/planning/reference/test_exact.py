@@ -20,7 +20,7 @@ from app.planning.reference.exact import (
     plan_exact,
     plan_histories,
 )
-from app.planning.reference.policy_value import Branch, policy_value
+from benchmarks.policy_value import Branch, policy_value
 from tests.planning.instances import Episode, episodes, random_problem, worth_of
 
 SPACES: tuple[Space, ...] = ("logit", "reward")

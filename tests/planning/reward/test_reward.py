@@ -16,10 +16,10 @@ from app.planning.policies.reward import RewardPolicy
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reference.exact import plan_exact
 from app.planning.reference.paper import plan_paper, smallest_zeta
-from app.planning.reference.policy_value import policy_value
 from app.planning.reward import ends, kernels, law
 from app.planning.reward.grid import make_grid, pack
 from app.planning.reward.planner import plan_on, plan_reward
+from benchmarks.policy_value import policy_value
 from tests.planning.instances import random_problem
 
 SLACK = 1e-9
