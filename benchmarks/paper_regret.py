@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from app.agents import Agent, AgentSpec, make_agent
+from app.agents import AgentSpec, make_agent
+from app.agents.base import Agent
 from app.learning.arrays import Floats
 from app.learning.paper.regret_bounds import RegretSetting
 from app.learning.randomness import generator, uniform

@@ -8,30 +8,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 
+from app.agents.build_features import build_features
 from app.agents.experience import Experience
-from app.agents.spec import AgentSpec, AutoFeatures, Features
+from app.agents.options import Options
+from app.agents.spec import AgentSpec
 from app.agents.tabular_insight import Insight
+from app.errors import InvalidValue
 from app.learning.arrays import Arrays, Floats, pack_arrays, unpack_arrays
 from app.learning.features.base import FeatureMap
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
 from app.planning.problem import Plan, PlanBudget
-from app.wire.base import Strict
-from app.wire.validation import parse
 
 SNAPSHOT_FORMAT = 1
 
 Mode = Literal["learn", "exploit"]
-
-
-class Options(Strict):
-    """The options of an agent kind; a subclass per kind fixes ``kind``."""
-
-    kind: str
 
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)
@@ -40,23 +36,23 @@ AnyOptions = TypeVar("AnyOptions", bound=Options)
 class Agent(ABC, Generic[AnyOptions]):
     """One learning agent. A kind is a subclass with its own options and its own ``plan``."""
 
-    options_type: ClassVar[type[Options]]
-    observes: ClassVar[bool] = False  # numbers as they are, instead of numbered states
-    default_features: ClassVar[Features | None] = None  # where a client chooses none
-
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         self.spec = spec
         self.budget = budget or PlanBudget()
-        self.options: AnyOptions = parse(self.options_type, spec.algorithm, "algorithm")  # type: ignore[assignment]
-        spec.check_states(self.observes)
-        box = spec.observations
-        self.experience = Experience(spec.spaces, None if box is None else box.size)
-        self.given_start = spec.start()
-        self.given_features: FeatureMap | None = (
-            None  # without a map of the client's, or with `auto`
-        )
-        if spec.features is not None and not isinstance(spec.features, AutoFeatures):
-            self.given_features = spec.features.build(spec.spaces)
+        self.options = cast(AnyOptions, spec.algorithm)
+        spec.check_states()
+        self.spaces = Spaces(spec.states, spec.actions, spec.horizon)
+        observed = spec.observations
+        self.experience = Experience(self.spaces, None if observed is None else observed.size)
+        self.given_start = _start(spec)
+        self.given_features: FeatureMap | None = None  # None also where the client chose `auto`
+        if spec.features is not None:
+            self.given_features = build_features(spec.features, self.spaces)
+
+    @property
+    def observes(self) -> bool:
+        """Whether it sees numbers as they are, instead of numbered states."""
+        return self.options.observes
 
     def planned(self, episode: int) -> None:
         """A plan was made for an episode here: what `plan` says by itself, for a log told again.
@@ -151,3 +147,13 @@ class Agent(ABC, Generic[AnyOptions]):
 
     def _load_own(self, arrays: Arrays) -> None:
         """Take over what ``_own_arrays`` gave."""
+
+
+def _start(spec: AgentSpec) -> Floats | None:
+    """The distribution of the first state, when the client knows it."""
+    if spec.initial_states is None:
+        return None
+    start = np.array(spec.initial_states)
+    if start.shape != (spec.states,) or (start < 0).any() or abs(start.sum() - 1.0) > 1e-9:
+        raise InvalidValue("initial_states", f"{spec.states} probabilities that sum to one")
+    return start

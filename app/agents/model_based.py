@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
-from pydantic import Field
 
-from app.agents.base import Agent, Options
+from app.agents.base import Agent
 from app.agents.belief import Belief, Learned
+from app.agents.options import Options, PlanningOptions
 from app.agents.spec import AgentSpec
 from app.agents.tabular_insight import Insight
 from app.errors import BudgetExceeded
@@ -29,29 +29,6 @@ from app.planning.tracked import check_tracked_budget, plan_on_plain_states
 _ROLLOUTS = 2  # address of the luck in pending episodes
 _ROOM_EPSILON = 0.05  # a rough value is enough to see how much there is to gain
 _GOOD_LABELS = 5.0  # from this many on the model's own value counts more than half
-
-
-class PlanningOptions(Options):
-    """The option of every kind whose plans are not exact."""
-
-    epsilon: float = Field(
-        default=0.02, strict=True, ge=1e-6, lt=1, description="accuracy of a plan"
-    )
-
-
-class TunedOptions(Options):
-    """The scales that every kind with a tuned model has; the paper's constants do without."""
-
-    visit_bonus: float = Field(
-        default=0.07,
-        strict=True,
-        ge=0,
-        le=10,
-        description="added to the value of a place never visited",
-    )
-    prior_deviation: float = Field(
-        default=3.0, strict=True, gt=0, le=100, description="of a weight, before any label"
-    )
 
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)
@@ -84,7 +61,7 @@ class ModelBased(Agent[AnyOptions]):
         """The tables of the belief that exploit plans for."""
         learned = self.best().follow(self.experience)
         features, fit = learned.belief.features, learned.fit
-        H, S, A = self.spec.spaces.shape
+        H, S, A = self.spaces.shape
         steps, ends = np.zeros((H, S, A)), np.zeros((H + 1, S + 1))
         update, remembered = np.zeros((1, S), dtype=np.int64), np.zeros(1)
         if isinstance(features.tables, EventTables):
@@ -152,7 +129,7 @@ class ModelBased(Agent[AnyOptions]):
         """
         tables, tracker, start = learned.belief.tables, learned.belief.tracker, self.start()
         model = transitions or self.experience.transitions.estimate()
-        bonus = np.zeros(self.spec.spaces.shape) if bonuses is None else bonuses
+        bonus = np.zeros(self.spaces.shape) if bonuses is None else bonuses
         if tracker is not None:
             start, model = tracker.start(start), tracker.transitions(model)
             bonus = bonus[:, tracker.states]
@@ -172,7 +149,7 @@ class ModelBased(Agent[AnyOptions]):
 
     def check_budget(self) -> None:
         """Refuse what a plan would need more for than it may use: grids, or events' memory."""
-        spaces = self.spec.spaces
+        spaces = self.spaces
         for belief in self.beliefs:
             if belief.tracker is not None:
                 check_tracked_budget(belief.tracker, spaces.actions, spaces.horizon, self.budget)
@@ -184,7 +161,7 @@ class ModelBased(Agent[AnyOptions]):
 
         Up to the first step that has features every state has one point.
         """
-        H, S, _ = self.spec.spaces.shape
+        H, S, _ = self.spaces.shape
         points = 2.0 * SATURATION / first_width(epsilon, H) + 1.0
         first = belief.features.first_step
         needed = S * (first + (H - first) * points)
@@ -217,7 +194,7 @@ class ModelBased(Agent[AnyOptions]):
         It is added to the value and never clipped at 1: clipping ties all plans of a confident
         model, and exploration would be put off for ever.
         """
-        counts, spaces = self.experience.transitions, self.spec.spaces
+        counts, spaces = self.experience.transitions, self.spaces
         pairs = counts.visits.reshape(spaces.states, spaces.actions).astype(np.float64)
         visits = np.array(np.broadcast_to(pairs, spaces.shape))
         for belief in {id(belief.features): belief for belief in self.beliefs}.values():

@@ -23,19 +23,20 @@ class SimulateCommand(TyperCommand):
 
     def format_help(self, *arguments: Any) -> None:  # types differ between versions of Typer
         """Add the names to the help text."""
-        from app.agents import AGENT_KINDS
+        from app.agents import AGENT_KINDS, DEFAULT_KIND
         from app.simulation.tasks import task_names
 
         # Simulated tasks have numbered states, so kinds for numeric observations are left out.
         kinds = [name for name, kind in AGENT_KINDS.items() if not kind.observes]
-        names = f"Tasks: {', '.join(task_names())}.\n\nAgent kinds: {', '.join(kinds)}."
+        names = f"Tasks: {', '.join(task_names())}.\n\nAgent kinds: {', '.join(kinds)}"
+        names += f" (default {DEFAULT_KIND})."
         self.help = f"{self.help}\n\n{names}"
         super().format_help(*arguments)
 
 
 def simulate(
     task: Annotated[str, typer.Argument(help="The task to learn.")],
-    agent: Annotated[str, typer.Option(help="The agent kind.")] = "thompson",
+    agent: Annotated[str | None, typer.Option(help="The agent kind.")] = None,
     options: Annotated[
         str, typer.Option(help="The kind's options as JSON, such as '{\"draws\": 1}'.")
     ] = "{}",
@@ -66,6 +67,7 @@ def simulate(
 
     Example: plaudit simulate frozenlake-4x4 --seeds 8 --episodes 300
     """
+    from app.agents import DEFAULT_KIND
     from app.planning.problem import PlanBudget
     from app.settings import load_settings
     from app.simulation.extras import load_extra
@@ -73,11 +75,11 @@ def simulate(
 
     for package in ("gymnasium", "matplotlib"):
         load_extra(package)
-    settings = load_settings()
+    settings, kind = load_settings(), agent or DEFAULT_KIND
     setting = Setting(
         task=task,
         episodes=episodes,
-        algorithm=_parse_object(options, "options") | {"kind": agent},
+        algorithm=_parse_object(options, "options") | {"kind": kind},
         features=_parse_features(features),
         parallel=parallel,
         delay=delay,
@@ -85,7 +87,7 @@ def simulate(
         budget=PlanBudget(cells=settings.plan_cells, bytes=settings.plan_bytes),
     )
     result = _run(setting, range(first_seed, first_seed + seeds), jobs)
-    _report(result, out / f"{task}-{agent}")
+    _report(result, out / f"{task}-{kind}")
 
 
 def _parse_features(text: str) -> dict[str, Any] | None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from app.agents import Agent, make_agent
-from app.agents.spec import AgentSpec
+from app.agents import DEFAULT_KIND, AgentSpec, make_agent
+from app.agents.base import Agent
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
@@ -30,7 +30,7 @@ class Setting:
 
     task: str
     episodes: int
-    algorithm: dict[str, Any] = field(default_factory=lambda: {"kind": "thompson"})
+    algorithm: dict[str, Any] = field(default_factory=lambda: {"kind": DEFAULT_KIND})
     features: dict[str, Any] | None = None  # None: those that suit the task
     parallel: int = 1  # episodes that run side by side
     delay: int = 0  # labels come this many episodes late

@@ -3,12 +3,75 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import Field, StrictBool
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from app.service.agents.specification import Display, Specification
-from app.wire.base import Answer, Learning, Metadata, ShortText, Wire
+from app.agents.kinds import AGENT_KINDS, Algorithm
+from app.agents.kinds import DEFAULT_KIND as DEFAULT_KIND  # pages and the API ask for it here
+from app.wire.base import Answer, LabelsWanted, Learning, Metadata, ShortText, Strict, Wire
+from app.wire.display import Display
+from app.wire.durations import Duration
+from app.wire.features import Features
+from app.wire.spaces import ActionSpace, StateSpace
+
+
+class Distribution(Strict):
+    """First states with their probabilities."""
+
+    states: tuple[StrictInt | StrictStr, ...] = Field(
+        min_length=1, description="as they are sent in steps", examples=[[0, 4]]
+    )
+    probabilities: tuple[StrictFloat, ...] = Field(
+        min_length=1, description="one for each, one in all", examples=[[0.25, 0.75]]
+    )
+
+
+class Specification(Strict):
+    """Everything that fixes how an agent learns and acts."""
+
+    states: StateSpace = Field(description="what the agent is told at every step")
+    actions: ActionSpace = Field(description="what it can answer")
+    horizon: int = Field(
+        ge=1, le=2**31 - 1, strict=True, description="steps of an episode", examples=[100]
+    )
+    features: Features | None = Field(
+        default=None,
+        description="what a verdict may depend on; by default `auto` for `thompson`, "
+        "one-hot over step, state and action for the paper's kinds",
+    )
+    algorithm: Algorithm = Field(
+        default_factory=AGENT_KINDS[DEFAULT_KIND],
+        description="the agent kind and its options",
+    )
+    seed: int = Field(
+        default=0,
+        ge=0,
+        lt=2**63,
+        strict=True,
+        description="the same seed and the same requests give the same actions",
+    )
+    initial_states: (
+        tuple[StrictInt | StrictStr, ...] | tuple[StrictFloat, ...] | Distribution | None
+    ) = Field(
+        default=None,
+        description="where episodes start, where that is known: a list of states, all as likely; "
+        "one probability for every state; or `states` with their `probabilities`",
+    )
+    labels_wanted: LabelsWanted = Field(
+        default=1, description="labellers who judge each of its episodes; all of them count"
+    )
+    label_timeout: Duration | None = Field(
+        default=None,
+        description="ISO 8601 duration (weeks to seconds) after which `default_label` is given, or "
+        "an episode that wants more labels is content with those it has",
+        examples=["PT24H"],
+    )
+    default_label: Literal[0, 1] | None = Field(
+        default=None,
+        description="given when `label_timeout` has passed without any label; null gives the "
+        "episode up",
+    )
 
 
 class NewAgent(Specification):

@@ -28,6 +28,7 @@ Learning = Annotated[
     ),
 ]
 ShortText = Annotated[StrictStr, Field(min_length=1, max_length=200)]
+LabelsWanted = Annotated[int, Field(ge=1, le=20, strict=True)]
 Comment = Annotated[StrictStr, Field(max_length=4000)]
 
 

@@ -7,12 +7,12 @@ from typing import Literal
 
 from pydantic import Field, StrictBool
 
-from app.service.agents.specification import LabelsWanted
 from app.wire.base import (
     Action,
     Answer,
     Comment,
     Label,
+    LabelsWanted,
     Learning,
     Metadata,
     ShortText,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from app.service.agents.specification import LabelsWanted
 from app.wire.base import (
     Action,
     Answer,
     Comment,
     Label,
+    LabelsWanted,
     Learning,
     Metadata,
     ShortText,

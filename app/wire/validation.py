@@ -33,7 +33,7 @@ def expectation(problem: ErrorDetails) -> str:
     """What was expected of a value, in words."""
     kind, context = problem["type"], problem.get("ctx", {})
     if kind == "extra_forbidden":
-        return "no such option"
+        return "no field of this name"
     if kind == "missing" or (kind.startswith("union_tag") and "expected_tags" not in context):
         return "a value"
     if kind == "too_short":

@@ -158,7 +158,7 @@ class TestEveryKindThatPlans:
 
     def test_what_the_client_gave_is_at_hand(self, kind):
         events = (Event("visited", (2,)), Event("both", (2, 1)), Event("then", (2, 0)))
-        assert agent_of(kind).given_features == Events(agent_of(kind).spec.spaces, events)
+        assert agent_of(kind).given_features == Events(agent_of(kind).spaces, events)
 
 
 class TestBudget:
@@ -210,7 +210,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("event", "field", "expected"),
         [
-            ({"seen": 1}, "features.events.0.seen", "no such option"),
+            ({"seen": 1}, "features.events.0.seen", "no field of this name"),
             ({}, "features.events.0", "exactly one of visited, both, then"),
             ({"visited": 1, "both": [0, 1]}, "features.events.0", "exactly one of"),
             ({"visited": S}, "features.events.0.visited", "states from 0 to 2"),

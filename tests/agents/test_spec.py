@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from app.agents import AgentSpec, make_agent
-from app.agents.spec import OneHotFeatures
+from app.agents.build_features import build_features
+from app.agents.kinds.thompson.options import ThompsonOptions
 from app.errors import InvalidValue
 from app.learning.features.one_hot import OneHot
 from app.learning.features.table import Table
 from app.learning.spaces import Spaces
+from app.wire.features import OneHotFeatures
 from app.wire.validation import parse
 
 S, A, H = 3, 2, 5
@@ -23,18 +25,19 @@ def refusal(**changes):
     return caught.value
 
 
-def features_of(features):
-    return parse(AgentSpec, SMALL | {"features": features}).features
+def built(features):
+    """The feature map of a specification with these features."""
+    return build_features(parse(AgentSpec, SMALL | {"features": features}).features, SPACES)
 
 
 class TestForms:
     def test_everything_has_a_default_but_the_spaces(self):
         spec = parse(AgentSpec, SMALL)
-        assert spec.spaces == SPACES
+        assert make_agent(spec).spaces == SPACES
         assert spec.features is None
-        assert spec.algorithm == {"kind": "thompson"}
+        assert spec.algorithm == ThompsonOptions()
         assert spec.seed == 0
-        assert spec.start() is None
+        assert make_agent(spec).given_start is None
 
     @pytest.mark.parametrize(
         ("steps", "chosen"),
@@ -50,35 +53,33 @@ class TestForms:
     )
     def test_steps(self, steps, chosen):
         features = {"kind": "one_hot", "over": ["state"], "steps": steps}
-        assert features_of(features).build(SPACES) == OneHot(SPACES, False, True, False, chosen)
+        assert built(features) == OneHot(SPACES, False, True, False, chosen)
 
     def test_all_steps_are_the_default(self):
-        built = features_of({"kind": "one_hot", "over": ["state"]}).build(SPACES)
-        assert built.steps == (0, 1, 2, 3, 4)
+        assert built({"kind": "one_hot", "over": ["state"]}).steps == (0, 1, 2, 3, 4)
 
     @pytest.mark.parametrize(
         "over", [["step"], ["state"], ["action"], ["action", "step"], ["step", "state", "action"]]
     )
     def test_parts_in_any_order(self, over):
-        built = features_of({"kind": "one_hot", "over": over}).build(SPACES)
-        assert (built.step, built.state, built.action) == tuple(
+        one_hot = built({"kind": "one_hot", "over": over})
+        assert (one_hot.step, one_hot.state, one_hot.action) == tuple(
             part in over for part in ("step", "state", "action")
         )
 
     @pytest.mark.parametrize("shape", [(S, A, 2), (H, S, A, 3)])
     def test_tables(self, shape):
         values = np.random.default_rng(1).normal(size=shape)
-        built = features_of({"kind": "table", "values": values.tolist()}).build(SPACES)
-        assert isinstance(built, Table)
-        np.testing.assert_array_equal(built.values, values)
+        table = built({"kind": "table", "values": values.tolist()})
+        assert isinstance(table, Table)
+        np.testing.assert_array_equal(table.values, values)
 
     def test_tables_of_very_different_sizes(self):
         values = np.zeros((S, A, 3))
         values[0, 0], values[1, 1], values[2, 0] = 1e-9, -9.9e8, 1.0
-        built = features_of({"kind": "table", "values": values.tolist()}).build(SPACES)
-        np.testing.assert_array_equal(built.values, values)
-        zeros = features_of({"kind": "table", "values": (0.0 * values).tolist()})
-        assert not zeros.build(SPACES).values.any()
+        table = built({"kind": "table", "values": values.tolist()})
+        np.testing.assert_array_equal(table.values, values)
+        assert not built({"kind": "table", "values": (0.0 * values).tolist()}).values.any()
 
     def test_auto_is_the_default_of_thompson(self):
         auto = make_agent(parse(AgentSpec, SMALL | {"features": {"kind": "auto"}}))
@@ -96,7 +97,6 @@ class TestForms:
 
     def test_a_distribution_of_first_states(self):
         spec = parse(AgentSpec, SMALL | {"initial_states": [0.25, 0.75, 0]})
-        assert spec.start().tolist() == [0.25, 0.75, 0.0]
         assert make_agent(spec).start().tolist() == [0.25, 0.75, 0.0]
 
     def test_the_largest_seed(self):
@@ -149,7 +149,7 @@ class TestObservations:
             ({"low": [float("nan")], "high": [1.0]}, "low.0", "a finite number"),
             ({"low": [-1e10], "high": [1.0]}, "low.0", None),
             ({"low": ["x"], "high": [1.0]}, "low.0", None),
-            ({"low": [0.0], "high": [1.0], "bins": [3]}, "bins", "no such option"),
+            ({"low": [0.0], "high": [1.0], "bins": [3]}, "bins", "no field of this name"),
         ],
     )
     def test_boxes_that_are_none(self, box, field, expected):
@@ -192,7 +192,7 @@ class TestRefusals:
         assert refusal(seed=seed).field == "seed"
 
     def test_unknown_fields(self):
-        assert str(refusal(colour="red")) == "colour: expected no such option"
+        assert str(refusal(colour="red")) == "colour: expected no field of this name"
 
     @pytest.mark.parametrize(
         ("features", "field"),

@@ -13,7 +13,7 @@ from app.agents import make_agent
 from app.learning.randomness import uniform
 from app.learning.trajectory import Trajectory
 from app.planning.policies.registry import unpack_policy
-from app.service.agents.specification import read_specification
+from app.service.agents.specification import agent_spec, read_specification
 from app.service.runtime.ids import read_agent_id, read_episode_id
 from app.storage.queries import lessons, reading
 from app.storage.schema import episodes
@@ -154,7 +154,7 @@ def test_every_episode_can_be_replayed_from_the_log(server, sessions):
     with engine.connect() as connection:
         for agent, found in sessions:
             number = read_agent_id(agent)
-            spec = read_specification(lessons.read_specification(connection, number)).agent_spec
+            spec = agent_spec(read_specification(lessons.read_specification(connection, number)))
             log = lessons.read_lessons(connection, number, 0)
             query = select(episodes).where(episodes.c.agent == number)
             rows = connection.execute(query.order_by(episodes.c.number)).all()

@@ -237,7 +237,7 @@ class TestSeeds:
 class TestPrepare:
     def test_the_agent_fits_the_task(self):
         task, agent = prepare(setting_of(algorithm={"kind": "thompson"}), seed=9)
-        assert agent.spec.spaces.shape == (task.horizon, task.states, task.actions)
+        assert agent.spaces.shape == (task.horizon, task.states, task.actions)
         assert agent.spec.seed == 9
         assert agent.beliefs[0].features.dimension == task.states  # what suits the task
 

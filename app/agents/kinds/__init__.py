@@ -1,1 +1,60 @@
-"""The agent kinds: one folder each, with its options and its agent."""
+"""The agent kinds, one folder each: options.py (light) and agent.py (the mathematics).
+
+Adding a kind is adding a folder. The folder ``my_kind`` holds the classes ``MyKindOptions``, with
+``kind: Literal["my_kind"]``, and ``MyKind``. Its options then appear in the schemas, and the
+contract suite tests its agent.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Union
+
+from pydantic import BeforeValidator, Field
+
+from app.agents.options import Options
+
+if TYPE_CHECKING:
+    from app.agents.base import Agent
+
+DEFAULT_KIND = "thompson"
+
+
+def _member(kind: str, module: str, suffix: str = "") -> Any:
+    """The class of a kind in one of its modules, found by its name."""
+    name = "".join(part.capitalize() for part in kind.split("_")) + suffix
+    return getattr(import_module(f"{__name__}.{kind}.{module}"), name)
+
+
+def _discover() -> Mapping[str, type[Options]]:
+    folders = [found.name for found in pkgutil.iter_modules(__path__) if found.ispkg]
+    return MappingProxyType({kind: _member(kind, "options", "Options") for kind in folders})
+
+
+AGENT_KINDS: Mapping[str, type[Options]] = _discover()
+"""The options class of every agent kind, by name."""
+
+
+def agent_class(kind: str) -> type[Agent[Any]]:
+    """The agent class of a kind. Loads its mathematics."""
+    found: type[Agent[Any]] = _member(kind, "agent")
+    return found
+
+
+def _with_kind(value: Any) -> Any:
+    """Insert the default kind where a client gave options alone."""
+    return {"kind": DEFAULT_KIND, **value} if isinstance(value, dict) else value
+
+
+if TYPE_CHECKING:
+    Algorithm = Options
+else:
+    Algorithm = Annotated[
+        Union[tuple(AGENT_KINDS.values())],  # noqa: UP007 - the members are discovered
+        Field(discriminator="kind"),
+        BeforeValidator(_with_kind),
+    ]
+    """The options of any kind, told apart by ``kind``."""

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 
 from app.api.http import examples
 from app.api.http.problems import declared
-from app.service.agents.specification import DEFAULT_KIND
+from app.wire.agents import DEFAULT_KIND
 from app.wire.problems import Problem
 
 ABOUT = """

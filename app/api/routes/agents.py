@@ -16,12 +16,12 @@ from app.api.http.problems import declared
 from app.errors import NotFound
 from app.service.access.idempotency import Remember
 from app.service.access.keys import Caller
-from app.service.agents.specification import Specification, read_specification
+from app.service.agents.specification import read_specification
 from app.service.runtime.container import Container
 from app.service.runtime.ids import agent_id, read_agent_id
 from app.service.views import wire_views
 from app.storage.queries import reading
-from app.wire.agents import AgentChanges, AgentPage, AgentView, NewAgent
+from app.wire.agents import AgentChanges, AgentPage, AgentView, NewAgent, Specification
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ async def create_agent(
         agent = await host.roster.create(
             body.name, specification, dict(body.metadata), display, remember
         )
-        kind = specification.options.kind
+        kind = specification.algorithm.kind
         log.info("agent created", extra={"agent": agent.id, "kind": kind, "by": caller.key})
         return await show(host, agent.number)
 

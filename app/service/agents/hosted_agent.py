@@ -7,17 +7,16 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from app.agents import AGENT_KINDS
 from app.agents.tabular_insight import Insight
 from app.learning.world.policy import Policy
 from app.planning.policies.uniform import UniformPolicy
-from app.service.agents.spaces import Box
-from app.service.agents.specification import Specification
+from app.service.agents.spaces import BoxCodec, action_codec, state_codec
 from app.service.runtime.ids import agent_id, episode_id
 from app.service.training.worker import EXPLOIT
 from app.storage import commands
 from app.storage.queries.lessons import LESSONS
 from app.storage.sqlite.writer import Write
+from app.wire.agents import Specification
 
 LearningState = Literal["idle", "queued", "running", "failed"]
 
@@ -71,11 +70,11 @@ class HostedAgent:
         self.number: int = row.id
         self.id = agent_id(row.id)
         self.specification = specification
-        self.states = specification.states
-        self.actions = specification.actions
+        self.states = state_codec(specification.states)
+        self.actions = action_codec(specification.actions)
         self.horizon = specification.horizon
         self.seed = specification.seed
-        self.observes = AGENT_KINDS[specification.options.kind].observes  # numbers as they are
+        self.observes = specification.algorithm.observes  # numbers as they are
         self.paused: bool = row.paused
         self.next_episode: int = row.episodes
         self.running: int = row.running
@@ -100,7 +99,7 @@ class HostedAgent:
     def encode_state(self, state: object, field: str) -> tuple[int, Any]:
         """The index of a state, and the state as it is kept."""
         index = self.states.encode(state, field)
-        if isinstance(self.states, Box):
+        if isinstance(self.states, BoxCodec):
             return index, self.states.observation(state, field)
         return index, index
 

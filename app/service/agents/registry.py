@@ -9,7 +9,7 @@ from typing import Any
 from app.errors import NotFound, PlauditError
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import HostedAgent
-from app.service.agents.specification import Limits, Specification
+from app.service.agents.specification import Limits, check_limits
 from app.service.runtime.cache import Loaded
 from app.service.runtime.events import Broadcast
 from app.service.runtime.ids import agent_id, new_agent_number
@@ -18,6 +18,7 @@ from app.storage import commands
 from app.storage.database import Database, now_milliseconds
 from app.storage.queries import reading
 from app.storage.sqlite.writer import Write
+from app.wire.agents import Specification
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ class Roster:
         remember: Remember | None = None,
     ) -> HostedAgent:
         """A new agent; it plans for its first episode at once."""
-        notes = await asyncio.to_thread(specification.check, self._limits)
+        notes = await asyncio.to_thread(check_limits, specification, self._limits)
         number = new_agent_number()
         self._position += 1
         row = {

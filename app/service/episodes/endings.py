@@ -6,6 +6,7 @@ from typing import Any
 
 from app.errors import Conflict
 from app.service.agents.hosted_agent import Event
+from app.service.agents.specification import timeout_seconds
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.storage import commands
 from app.storage.database import now_milliseconds
@@ -30,7 +31,7 @@ def end(episode: HostedEpisode, final: State | None, ended: bool) -> tuple[Event
 
 def label_due(episode: HostedEpisode, now: int) -> int | None:
     """When the label of an episode that waits for it from now on falls due, if ever."""
-    timeout = episode.agent.specification.timeout_seconds
+    timeout = timeout_seconds(episode.agent.specification)
     if timeout is None or not episode.label_required:
         return None
     return now + int(1000 * timeout)

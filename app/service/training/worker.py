@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Engine
 
-from app.agents import Agent, make_agent, restore_agent
+from app.agents import make_agent, restore_agent
+from app.agents.base import Agent
 from app.errors import NotFound
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.planning.policies.registry import pack_policy, unpack_policy
 from app.planning.problem import Plan, PlanBudget
-from app.service.agents.specification import notes_of, read_specification
+from app.service.agents.specification import agent_spec, notes_of, read_specification
 from app.storage.queries import lessons
 from app.storage.queries.lessons import Played
 
@@ -186,7 +187,7 @@ class Learner:
         stored = lessons.read_specification(connection, number)
         if stored is None:
             raise NotFound("agent", str(number))
-        spec = read_specification(stored).agent_spec
+        spec = agent_spec(read_specification(stored))
         snapshot, event = lessons.read_snapshot(connection, number)
         _, version = lessons.read_position(connection, number)
         if snapshot is None:

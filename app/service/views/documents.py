@@ -70,8 +70,8 @@ def policy_document(agent: HostedAgent, plan: HostedPlan, episode: int) -> dict[
         "horizon": agent.horizon,
         "seed": str(agent.seed),  # 63 bits: more than a JSON number is sure to keep
         "generator": GENERATOR,
-        "states": agent.states.model_dump(mode="json"),
-        "actions": agent.actions.model_dump(mode="json"),
+        "states": agent.specification.states.model_dump(mode="json"),
+        "actions": agent.specification.actions.model_dump(mode="json"),
         "policy": {
             "kind": policy.kind,
             **{name: array.tolist() for name, array in policy.arrays().items()},

@@ -12,10 +12,10 @@ from app.agents.tabular_insight import Insight
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.service.access.keys import Key
 from app.service.agents.hosted_agent import HostedAgent
-from app.service.agents.specification import Specification, read_specification
+from app.service.agents.specification import read_specification, with_default_features
 from app.service.labelling.verdicts import in_force
 from app.service.runtime.ids import agent_id, episode_id
-from app.wire.agents import AgentView, EpisodeCounts, PlanView
+from app.wire.agents import AgentView, EpisodeCounts, PlanView, Specification
 from app.wire.episodes import EpisodeView, LabelChange, StepView, VerdictView
 
 _SPECIFICATION = tuple(Specification.model_fields)
@@ -34,7 +34,7 @@ def perhaps(milliseconds: int | None) -> datetime | None:
 def agent_view(row: Any, agent: HostedAgent | None) -> AgentView:
     """An agent; ``agent`` where it is in memory, and so may be learning."""
     specification = agent.specification if agent else read_specification(row.specification)
-    specification = specification.whole()
+    specification = with_default_features(specification)
     plan = agent.newest_plan() if agent else None
     shown = None
     if plan is not None:

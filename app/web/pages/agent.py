@@ -142,7 +142,7 @@ def _context(
     return {
         "agent": agent,
         "row": row,
-        "kind": agent.specification.options.kind,
+        "kind": agent.specification.algorithm.kind,
         "good": row.good / row.labelled if row.labelled else None,
         "interval": wilson(row.good, row.labelled) if row.labelled else None,
         "promised": promised,

@@ -19,6 +19,7 @@ from app.web.pages.sign_in import PageRoute, link, page_guard
 from app.web.render.charts import spark
 from app.web.render.templates import render
 from app.web.render.wording import words
+from app.wire.agents import DEFAULT_KIND
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -82,7 +83,7 @@ def _line(host: Container, row: Any, curve: list[tuple[int, int, int]]) -> Line:
     return Line(
         id=agent_id(row.id),
         name=row.name,
-        kind=algorithm.get("kind", "thompson"),
+        kind=algorithm.get("kind", DEFAULT_KIND),
         paused=row.paused,
         success=row.good / row.labelled if row.labelled else None,
         labelled=row.labelled,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from app.service.agents.spaces import Box
-from app.service.agents.specification import Specification
+from app.service.agents.spaces import BoxCodec, action_codec, state_codec
+from app.wire.agents import Specification
 
 MINUS = "\N{MINUS SIGN}"
 STATUSES = {
@@ -62,7 +62,8 @@ class Names:
     """What the states and actions of an agent are called."""
 
     def __init__(self, specification: Specification, display: Mapping[str, Any] | None) -> None:
-        self._states, self._actions = specification.states, specification.actions
+        self._states = state_codec(specification.states)
+        self._actions = action_codec(specification.actions)
         self._given = display["values"] if display and display["kind"] == "names" else ()
         self._columns = display["cols"] if display and display["kind"] == "grid" else 0
 
@@ -70,7 +71,7 @@ class Names:
         """A state by its index."""
         if index < len(self._given):
             return str(self._given[index])
-        if isinstance(self._states, Box):
+        if isinstance(self._states, BoxCodec):
             return self.observation(self._states.decode(index))
         value = str(self._states.decode(index))
         if self._columns:

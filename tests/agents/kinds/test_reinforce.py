@@ -9,6 +9,7 @@ import pytest
 
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.kinds.reinforce.authorship import Authorship
+from app.agents.kinds.reinforce.options import ReinforceOptions
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
@@ -370,8 +371,8 @@ class TestOptions:
         assert agent.network.sizes == (4, 64, 64, 4)
 
     def test_the_literal_configuration_is_the_papers_text(self):
-        data = {"kind": "reinforce", "configuration": "literal"}
-        spec = spec_of().model_copy(update={"algorithm": data})
+        literal = ReinforceOptions(configuration="literal")
+        spec = spec_of().model_copy(update={"algorithm": literal})
         agent = make_agent(spec)
         assert agent.network.sizes == (2, *(4,) * 10, 3)
         assert agent.network.activation == "relu"

@@ -87,7 +87,7 @@ class TestRoom:
             asked.append(problem)
             return plan_fast(problem, *rest, **options)
 
-        plan_fast = agent.plan_fast
+        plan_fast = thompson.plan_fast
         with monkeypatch.context() as patched:
             patched.setattr(thompson, "plan_fast", noted)
             agent.plan(20, certify=False)

@@ -115,7 +115,7 @@ class TestSearch:
     def actions(self, agent, number):
         """What a plan does at each step when it never gets away."""
         policy, memory, taken = agent.plan(number, certify=False).policy, (), []
-        for step in range(agent.spec.spaces.horizon):
+        for step in range(agent.spaces.horizon):
             action, memory = policy.act(step, 0, memory, 0.5)
             taken.append(action)
         return taken

@@ -7,8 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from app.agents import AgentSpec, make_agent
-from app.agents.kinds.ucbvi import agent as ucbvi
+from app.agents import AgentSpec, make_agent, optimist
 from app.errors import InvalidValue
 from app.learning.features.table import Table
 from app.learning.trajectory import Trajectory
@@ -85,13 +84,13 @@ def exact_xi(visits):
 
 def planned_for(monkeypatch, planner, agent, episode=9, **options):
     """The plan, and the problem that it was made for."""
-    asked, original = [], getattr(ucbvi, planner)
+    asked, original = [], getattr(optimist, planner)
 
     def noted(problem, *rest):
         asked.append(problem)
         return original(problem, *rest)
 
-    monkeypatch.setattr(ucbvi, planner, noted)
+    monkeypatch.setattr(optimist, planner, noted)
     plan = agent.plan(episode, **options)
     assert len(asked) == 1
     return plan, asked[0]

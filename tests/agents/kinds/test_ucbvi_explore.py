@@ -8,6 +8,7 @@ import pytest
 
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.kinds.ucbvi_explore import agent as ucbvi_explore
+from app.agents.optimist import GridOptimist
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
 from app.learning.paper.confidence import beta, kappa
 from app.learning.paper.explorability import condition_bound, mixture_bound
@@ -191,7 +192,7 @@ class TestPhases:
         agent = agent_of(**QUICK)
         learn(agent, range(9))
         assert agent.exploration.is_done
-        monkeypatch.setattr(agent.GridOptimist, "plan", lambda *_: plan_uniform(A))
+        monkeypatch.setattr(GridOptimist, "plan", lambda *_: plan_uniform(A))
         chances = np.arange(10, 4010) ** (-1.0 / 3.0)
         plans = [agent.plan(n) for n in range(9, 4009)]
         mixed = [plan for plan in plans if plan.planner == "mixture"]

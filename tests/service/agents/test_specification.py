@@ -4,7 +4,16 @@ import pytest
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.planning.problem import PlanBudget
-from app.service.agents.specification import LONGEST_TIMEOUT, Limits, read_specification
+from app.service.agents.specification import (
+    Limits,
+    agent_spec,
+    check_limits,
+    read_specification,
+    timeout_seconds,
+    with_default_features,
+)
+from app.wire.durations import LONGEST_SECONDS
+from app.wire.features import AutoFeatures, OneHotFeatures
 
 PLAIN = {
     "states": {"kind": "discrete", "n": 4},
@@ -21,15 +30,15 @@ def spec(**changes):
 
 
 def test_the_mathematics_gets_sizes_and_the_default_kind():
-    plain = spec().agent_spec
+    plain = agent_spec(spec())
     assert (plain.states, plain.actions, plain.horizon) == (4, 2, 5)
-    assert plain.algorithm["kind"] == "thompson"
+    assert plain.algorithm.kind == "thompson"
     assert plain.seed == 0
 
 
 def test_options_without_a_kind_are_those_of_the_default():
-    assert spec(algorithm={"draws": 3}).options.kind == "thompson"
-    assert spec(algorithm={"draws": 3}).options.draws == 3
+    assert spec(algorithm={"draws": 3}).algorithm.kind == "thompson"
+    assert spec(algorithm={"draws": 3}).algorithm.draws == 3
 
 
 @pytest.mark.parametrize(
@@ -67,7 +76,9 @@ def test_what_cannot_be_is_refused_with_its_field(changes, field):
     [("PT30M", 1800), ("P2D", 172800), ("P1W", 604800), ("P1DT2H3M4.5S", 93784.5), ("PT0.5S", 0.5)],
 )
 def test_durations_are_read(text, seconds):
-    assert spec(label_timeout=text).timeout_seconds == seconds
+    timed = spec(label_timeout=text)
+    assert timeout_seconds(timed) == seconds
+    assert timed.model_dump(mode="json")["label_timeout"] == text
 
 
 @pytest.mark.parametrize(
@@ -79,12 +90,12 @@ def test_durations_are_read(text, seconds):
 )
 def test_what_is_no_duration_is_refused(text):
     with pytest.raises(InvalidValue, match="label_timeout"):
-        spec(label_timeout=text).check(LIMITS)
+        spec(label_timeout=text)
 
 
 def test_the_longest_timeout_is_ten_years():
-    assert spec(label_timeout="P3650D").timeout_seconds == LONGEST_TIMEOUT
-    assert spec().timeout_seconds is None
+    assert timeout_seconds(spec(label_timeout="P3650D")) == LONGEST_SECONDS
+    assert timeout_seconds(spec()) is None
 
 
 @pytest.mark.parametrize(
@@ -98,12 +109,12 @@ def test_the_longest_timeout_is_ten_years():
     ],
 )
 def test_first_states_are_a_list_or_a_distribution(given, start):
-    assert spec(initial_states=given).agent_spec.initial_states == pytest.approx(start)
+    assert agent_spec(spec(initial_states=given)).initial_states == pytest.approx(start)
 
 
 def test_first_states_may_be_names():
     named = spec(states={"kind": "labels", "values": ["kitchen", "hall"]}, initial_states=["hall"])
-    assert named.agent_spec.initial_states == (0.0, 1.0)
+    assert agent_spec(named).initial_states == (0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -121,13 +132,13 @@ def test_first_states_may_be_names():
 )
 def test_first_states_that_cannot_be_are_refused(given):
     with pytest.raises(InvalidValue, match="initial_states"):
-        spec(initial_states=given).check(LIMITS)
+        check_limits(spec(initial_states=given), LIMITS)
 
 
 def test_a_box_without_bins_is_refused_where_they_are_needed():
     box = {"kind": "box", "low": [0.0], "high": [1.0]}
     with pytest.raises(InvalidValue, match="bins for every number"):
-        spec(states=box).check(LIMITS)
+        check_limits(spec(states=box), LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -144,11 +155,11 @@ def test_a_box_without_bins_is_refused_where_they_are_needed():
 )
 def test_what_could_not_be_served_is_refused_with_what_to_lower(changes, lower):
     with pytest.raises(BudgetExceeded, match=lower):
-        spec(**changes).check(LIMITS)
+        check_limits(spec(**changes), LIMITS)
 
 
 def test_what_fits_is_let_through_with_notes():
-    assert set(spec().check(LIMITS)) == {"progress", "warnings"}
+    assert set(check_limits(spec(), LIMITS)) == {"progress", "warnings"}
 
 
 def test_what_is_stored_reads_back_the_same():
@@ -162,3 +173,12 @@ def test_what_is_stored_reads_back_the_same():
     )
     stored = full.model_dump(mode="json", exclude_unset=True)
     assert read_specification(stored) == full
+
+
+def test_the_features_of_the_kind_are_shown_where_none_were_chosen():
+    chosen = spec(features={"kind": "one_hot", "over": ["state"]})
+    assert with_default_features(chosen) == chosen
+    assert with_default_features(spec()).features == AutoFeatures()
+    direct = with_default_features(spec(algorithm={"kind": "ucbvi"})).features
+    assert direct == OneHotFeatures(over=("step", "state", "action"))
+    assert with_default_features(spec(algorithm={"kind": "uniform"})).features is None

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field, model_validator
 
-from app.agents.base import Agent, Mode, Options
+from app.agents.base import Agent, Mode
 from app.agents.kinds.reinforce.authorship import Authorship
 from app.agents.kinds.reinforce.chain import Chain, Verdict
+from app.agents.kinds.reinforce.options import ReinforceOptions
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
 from app.learning.arrays import Arrays
 from app.learning.network.adam import Adam
 from app.learning.network.input_scaling import Lens
-from app.learning.network.network import Activation, Network
-from app.learning.network.policy_gradient import Advantages, Lesson, batch_gradient
+from app.learning.network.network import Network
+from app.learning.network.policy_gradient import Lesson, batch_gradient
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
@@ -33,55 +33,9 @@ from app.planning.problem import Plan, PlanBudget
 _WEIGHTS = 3  # address of the generator
 _VERSIONS = 1000  # sets of parameters that must fit the budget: a good 30 000 episodes
 
-Width = Annotated[int, Field(ge=1, le=1024, strict=True)]
-
-LITERAL: dict[str, Any] = {  # the paper's text; what it leaves open is as usual for ReLU
-    "hidden": (4,) * 10,
-    "activation": "relu",
-    "inputs": "raw",
-    "advantages": "raw",
-    "step_size": 1.0,
-    "output_scale": 1.0,
-}
-
-
-class ReinforceOptions(Options):
-    """How `reinforce` learns; the literal configuration changes the defaults of the rest."""
-
-    kind: Literal["reinforce"] = Field(default="reinforce", description="this agent kind")
-    configuration: Literal["working", "literal"] = Field(
-        default="working", description='"literal" is the paper\'s text; it does not learn'
-    )
-    batch: int = Field(default=30, strict=True, ge=1, le=10_000, description="labels per step")
-    hidden: tuple[Width, ...] = Field(
-        default=(64, 64), max_length=12, description="widths of the hidden layers"
-    )
-    activation: Activation = Field(default="tanh", description="of the hidden layers")
-    inputs: Literal["scaled", "raw"] = Field(
-        default="scaled", description="to [-1, 1] by the bounds of the observations"
-    )
-    advantages: Advantages = Field(
-        default="normalised",
-        description='labels less their mean over the batch ("centred"), also divided by their '
-        'deviation ("normalised"), or as they are ("raw")',
-    )
-    step_size: float = Field(default=2e-3, strict=True, gt=0, le=10, description="of Adam")
-    output_scale: float = Field(
-        default=0.01, strict=True, ge=0, le=10, description="of the last layer's first weights"
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _literal(cls, data: Any) -> Any:
-        literal = isinstance(data, dict) and data.get("configuration") == "literal"
-        return LITERAL | data if literal else data
-
 
 class Reinforce(Agent[ReinforceOptions]):
     """Makes the actions of episodes with good labels more likely."""
-
-    options_type: ClassVar[type[Options]] = ReinforceOptions
-    observes: ClassVar[bool] = True
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
-from app.agents.base import Mode, Options
+from app.agents.base import Mode
 from app.agents.belief import Belief, Prior
-from app.agents.model_based import ModelBased, PlanningOptions, TunedOptions
-from app.agents.spec import AgentSpec, AutoFeatures, Features
+from app.agents.kinds.thompson.options import ThompsonOptions
+from app.agents.model_based import ModelBased
+from app.agents.spec import AgentSpec
 from app.learning.arrays import Floats
 from app.learning.randomness import generator
 from app.learning.selection.competition import (
@@ -39,27 +38,9 @@ _SEARCHING = 0.9  # room above which nothing is known to succeed; one good label
 _SWAY = 0.3  # share of an action's luck that is the same everywhere; more would cost mazes
 
 
-class ThompsonOptions(PlanningOptions, TunedOptions):
-    """How `thompson` explores; the defaults were settled on all tasks together."""
-
-    kind: Literal["thompson"] = Field(default="thompson", description="this agent kind")
-    draws: int = Field(
-        default=2, strict=True, ge=1, le=16, description="draws per plan; the best is kept"
-    )
-    spread: float = Field(
-        default=0.35,
-        strict=True,
-        ge=0,
-        le=10,
-        description="of the draws, in deviations of the posterior",
-    )
-
-
 class Thompson(ModelBased[ThompsonOptions]):
     """Samples what labels may mean and plans for it."""
 
-    options_type: ClassVar[type[Options]] = ThompsonOptions
-    default_features: ClassVar[Features | None] = AutoFeatures()
     _choices: tuple[Candidate, ...]  # one for each belief
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
@@ -68,7 +49,7 @@ class Thompson(ModelBased[ThompsonOptions]):
 
     def _make_beliefs(self) -> list[Belief]:
         given, variance = self.given_features, self.options.prior_deviation**2
-        self._choices = candidates(self.spec.spaces) if given is None else readings(given)
+        self._choices = candidates(self.spaces) if given is None else readings(given)
         scale = variance / INTERCEPT_VARIANCE
         return [
             Belief(

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 from scipy.special import expit
 
-from app.agents.base import Mode, Options
+from app.agents.base import Mode
 from app.agents.belief import Learned
-from app.agents.optimist import Optimist, OptimistOptions
+from app.agents.kinds.ucbvi_exact.options import UcbviExactOptions
+from app.agents.optimist import Optimist
 from app.errors import BudgetExceeded
 from app.learning.arrays import Floats, Integers
 from app.learning.world.policy import Policy
@@ -38,20 +38,12 @@ _LOWER = (
 )
 
 
-class UcbviExactOptions(OptimistOptions):
-    """How `ucbvi_exact` is optimistic. Its plans are exact: there is no accuracy to choose."""
-
-    kind: Literal["ucbvi_exact"] = Field(default="ucbvi_exact", description="this agent kind")
-
-
 class UcbviExact(Optimist[UcbviExactOptions]):
     """Plans for the best that the data leave possible, one decision for every history."""
 
-    options_type: ClassVar[type[Options]] = UcbviExactOptions
-
     def check_budget(self) -> None:
         """Refuse a problem whose full tree of histories is too large."""
-        spaces = self.spec.spaces
+        spaces = self.spaces
         start = np.ones(spaces.states) if self.given_start is None else self.given_start
         unknown = TransitionCounts(spaces).estimate()
         try:
@@ -85,7 +77,7 @@ class UcbviExact(Optimist[UcbviExactOptions]):
         certify: bool,  # noqa: ARG002
     ) -> Plan:
         """The best policy for the estimate itself."""
-        return self._over_histories(_worth(learned, None, np.zeros(self.spec.spaces.shape)))
+        return self._over_histories(_worth(learned, None, np.zeros(self.spaces.shape)))
 
     def optimistic(self, learned: Learned, episode: int, pending: Sequence[Policy] = ()) -> Worth:
         """mu~: the paper's own, or with scales that learn within a reasonable number of labels."""

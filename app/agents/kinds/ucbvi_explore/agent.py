@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
-from app.agents.base import Mode, Options
+from app.agents.base import Mode
 from app.agents.belief import Learned
-from app.agents.kinds.ucbvi.agent import GridOptimist
 from app.agents.kinds.ucbvi_explore.exploration import Exploration, Knowledge
-from app.agents.kinds.ucbvi_explore.size import ExploringOptions, exploration_size, sentence
+from app.agents.kinds.ucbvi_explore.options import UcbviExploreOptions
+from app.agents.kinds.ucbvi_explore.size import exploration_size, sentence
+from app.agents.optimist import GridOptimist
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.arrays import Arrays
@@ -42,19 +42,8 @@ EXAMPLES, ENTRIES = 5, 5  # directions to report, and the features to name of ea
 _COIN = 4  # address of the generator
 
 
-class UcbviExploreOptions(ExploringOptions):
-    """How `ucbvi_explore` explores and is optimistic."""
-
-    kind: Literal["ucbvi_explore"] = Field(default="ucbvi_explore", description="this agent kind")
-    optimism: Literal["logit", "reward"] | None = Field(
-        default="reward", description='"logit" only with tuned constants'
-    )
-
-
 class UcbviExplore(GridOptimist[UcbviExploreOptions]):
     """Explores the feature space without labels first, and a little for ever after."""
-
-    options_type: ClassVar[type[Options]] = UcbviExploreOptions
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)
@@ -139,7 +128,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
     def check_budget(self) -> None:
         """Refuse also what exploration could never keep in memory."""
         super().check_budget()
-        H, S, _ = self.spec.spaces.shape
+        H, S, _ = self.spaces.shape
         per_loop = 8.0 * self.features.dimension + 4.0 * H * S
         needed = self.size.most_loops * per_loop
         if needed > self.budget.bytes:

@@ -1,13 +1,11 @@
-"""How much `ucbvi_explore` explores: the options, and the numbers that follow from them."""
+"""How much `ucbvi_explore` explores: the numbers that follow from its options."""
 
 from __future__ import annotations
 
 import math
 
-from pydantic import Field
-
-from app.agents.kinds.ucbvi.agent import GridOptions
 from app.agents.kinds.ucbvi_explore.exploration import ExplorationSize
+from app.agents.kinds.ucbvi_explore.options import MOST_EPISODES, UcbviExploreOptions
 from app.errors import InvalidValue
 from app.learning.features.base import StepFeatures
 from app.learning.paper.euler import confidence
@@ -22,53 +20,10 @@ from app.learning.paper.explorability import (
 TUNED_EPISODES, TUNED_EULER, TUNED_EVAL = 1000, 2, 1
 TUNED_SHARE = 3  # exploration takes at most one part in so many of the episodes
 PAPER_SPAN = 2.0  # |v . phi(tau)| <= 1
-MOST_EPISODES = 10**18
-SMALLEST_OMEGA = 1e-6  # its fourth power divides
-
-
-class ExploringOptions(GridOptions):
-    """The options of exploration."""
-
-    episodes: int | None = Field(  # type: ignore[assignment]  # here it may be left open
-        default=None,
-        strict=True,
-        ge=1,
-        le=MOST_EPISODES,
-        description="N; 1000 when tuned, with the paper's constants the least that they allow",
-    )
-    omega: float | None = Field(
-        default=None,
-        strict=True,
-        ge=SMALLEST_OMEGA,
-        lt=1,
-        description="how far every direction can be reached; by default half of one step's share",
-    )
-    n_euler: int | None = Field(
-        default=None, strict=True, ge=1, le=MOST_EPISODES, description="EULER's episodes per loop"
-    )
-    n_eval: int | None = Field(
-        default=None,
-        strict=True,
-        ge=1,
-        le=MOST_EPISODES,
-        description="evaluation's episodes per loop",
-    )
-    max_loops: int | None = Field(
-        default=None, strict=True, ge=1, description="the most directions to seek"
-    )
-    euler_scale: float = Field(
-        default=0.01, strict=True, gt=0, le=1, description="of EULER's confidence term (tuned)"
-    )
-    euler_constant: float = Field(
-        default=1.0, strict=True, gt=0, le=1e6, description="C1 of n_euler (paper)"
-    )
-    eval_constant: float = Field(
-        default=1.0, strict=True, gt=0, le=1e6, description="C2 of n_eval (paper)"
-    )
 
 
 def exploration_size(
-    options: ExploringOptions, features: StepFeatures
+    options: UcbviExploreOptions, features: StepFeatures
 ) -> tuple[int, ExplorationSize]:
     """N and the size of exploration; refused when N is too small for it."""
     paper = options.constants == "paper"
@@ -86,7 +41,7 @@ def exploration_size(
 
 
 def _size(
-    options: ExploringOptions, features: StepFeatures, omega: float, episodes: int
+    options: UcbviExploreOptions, features: StepFeatures, omega: float, episodes: int
 ) -> ExplorationSize:
     paper, spaces, d = options.constants == "paper", features.spaces, features.dimension
     n_euler, n_eval = options.n_euler or TUNED_EULER, options.n_eval or TUNED_EVAL
@@ -106,7 +61,9 @@ def _size(
     return ExplorationSize(omega, n_euler, n_eval, loops, options.euler_scale * c)
 
 
-def _needed(size: ExplorationSize, options: ExploringOptions, dimension: int, episodes: int) -> int:
+def _needed(
+    size: ExplorationSize, options: UcbviExploreOptions, dimension: int, episodes: int
+) -> int:
     """What N must exceed: all that exploration may take, or three times one tuned loop."""
     if not size.most_loops:
         return TUNED_SHARE * size.per_loop - 1
@@ -115,7 +72,7 @@ def _needed(size: ExplorationSize, options: ExploringOptions, dimension: int, ep
     return size.most_episodes
 
 
-def _least(options: ExploringOptions, features: StepFeatures, omega: float) -> int:
+def _least(options: UcbviExploreOptions, features: StepFeatures, omega: float) -> int:
     """The least N that is more than the exploration which it asks for itself."""
     episodes, needed = 1, 1
     while needed >= episodes:

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from app.agents.base import Agent, Mode, Options
+from app.agents.base import Agent, Mode
+from app.agents.kinds.uniform.options import UniformOptions
 from app.learning.world.policy import Policy
 from app.planning.policies.uniform import plan_uniform
 from app.planning.problem import Plan
 
 
-class UniformOptions(Options):
-    """Nothing to choose."""
-
-    kind: Literal["uniform"] = Field(default="uniform", description="this agent kind")
-
-
 class Uniform(Agent[UniformOptions]):
     """Acts uniformly at random and learns nothing from labels."""
-
-    options_type: ClassVar[type[Options]] = UniformOptions
 
     def plan(
         self,

@@ -1,0 +1,104 @@
+"""The options of an agent kind, and the options that several kinds share.
+
+Light: schemas and the command line import this without loading any mathematics.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+
+from app.wire.base import Strict
+from app.wire.features import Features, OneHotFeatures
+
+DIRECT = OneHotFeatures(over=("step", "state", "action"))  # the paper's direct parametrisation
+
+
+class Options(Strict):
+    """The options of an agent kind; a subclass per kind fixes ``kind``."""
+
+    observes: ClassVar[bool] = False  # sees numbers as they are, instead of numbered states
+    default_features: ClassVar[Features | None] = None  # where the client chooses none
+
+    kind: str
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _list_options(cls, data: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        """Answer an unknown option with the names of the known ones."""
+        try:
+            return validate(data)
+        except ValidationError as error:
+            problems = [cls._explained(problem) for problem in error.errors()]
+            raise ValidationError.from_exception_data(error.title, problems) from error
+
+    @classmethod
+    def _explained(cls, problem: ErrorDetails) -> InitErrorDetails:
+        kind: str | PydanticCustomError = problem["type"]
+        if kind == "extra_forbidden":
+            known = {"kind": cls.model_fields["kind"].default, "options": ", ".join(cls._names())}
+            kind = PydanticCustomError("unknown_option", "an option of {kind}: {options}", known)
+        return InitErrorDetails(
+            type=kind, loc=problem["loc"], input=problem["input"], ctx=problem.get("ctx", {})
+        )
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [name for name in cls.model_fields if name != "kind"]
+
+
+class PlanningOptions(Options):
+    """The option of every kind whose plans are approximate."""
+
+    epsilon: float = Field(
+        default=0.02, strict=True, ge=1e-6, lt=1, description="accuracy of a plan"
+    )
+
+
+class TunedOptions(Options):
+    """The scales of a tuned model; the paper's constants replace them."""
+
+    visit_bonus: float = Field(
+        default=0.07,
+        strict=True,
+        ge=0,
+        le=10,
+        description="added to the value of a place never visited",
+    )
+    prior_deviation: float = Field(
+        default=3.0, strict=True, gt=0, le=100, description="of a weight, before any label"
+    )
+
+
+class OptimistOptions(TunedOptions):
+    """The paper's constants, and the scales that replace them when tuned."""
+
+    default_features: ClassVar[Features | None] = DIRECT
+
+    constants: Literal["tuned", "paper"] = Field(
+        default="tuned", description="what works, or the paper's formulas to the letter"
+    )
+    radius: float = Field(
+        default=0.5,
+        strict=True,
+        ge=0,
+        le=100,
+        description="optimism in deviations of the posterior (tuned)",
+    )
+    episodes: int = Field(default=1000, strict=True, ge=1, description="N of the paper's constants")
+    delta: float = Field(
+        default=0.05, strict=True, gt=0, lt=1, description="chance that a bound fails (paper)"
+    )
+    norm_bound: float = Field(
+        default=5.0, strict=True, gt=0, le=100, description="B, bounds the weights (paper)"
+    )
+
+
+class GridOptions(OptimistOptions, PlanningOptions):
+    """The options of an optimistic kind that plans on grids."""
+
+    optimism: Literal["logit", "reward"] | None = Field(
+        default=None, description='"logit" by default, "reward" with the paper\'s constants'
+    )
