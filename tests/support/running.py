@@ -10,7 +10,6 @@ from pathlib import Path
 
 import httpx
 
-from app.service.training.process_pool import NICENESS
 from tests.support import template
 
 START_SECONDS = 120
@@ -128,17 +127,15 @@ class RunningServer:
 
     @property
     def learners(self):
-        """The learning processes: the niced ones of its session."""
-        found = []
+        """The learning processes: the children of its fork server."""
+        parents = {}
         for folder in Path("/proc").glob("[0-9]*"):
             try:
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
             except OSError:  # it has just ended
                 continue
-            session, niceness = int(fields[3]), int(fields[16])
-            if session == self.pid and niceness == NICENESS:
-                found.append(int(folder.name))
-        return found
+            parents[int(folder.name)] = int(fields[1])
+        return [pid for pid, parent in parents.items() if parents.get(parent) == self.pid]
 
     @contextmanager
     def stopped_learner(self, client):
