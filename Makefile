@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= auto
 
-.PHONY: install run test compiled lint types layers format bench figures lock clean
+.PHONY: install run test test-all coverage compiled lint types layers format bench figures lock clean
 
 install: $(STAMP)
 
@@ -19,10 +19,21 @@ $(STAMP): requirements.lock pyproject.toml setup.py
 run: install
 	$(BIN)/plaudit serve
 
-test: install
-	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --cov --cov-report=term:skip-covered
+# Everything that a change usually breaks, in a few minutes. A file's tests share a process, and so
+# its servers.
+PYTEST := $(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile
+test: compiled
+	$(PYTEST) -m "not slow"
 
-# What plans run, compiled before the tests' processes would each compile it for themselves.
+# The rest: long statistical runs, many crashes, a real browser.
+test-all: test
+	$(PYTEST) -m slow
+
+# Branch coverage of all tests. It doubles the time of numeric tests, so it is a target of its own.
+coverage: compiled
+	$(PYTEST) --cov --cov-report=term:skip-covered
+
+# Compile the planners once, before each process of the tests would.
 compiled: install
 	$(BIN)/python -c 'from app.planning.warm_up import warm_up; warm_up()'
 

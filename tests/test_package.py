@@ -127,6 +127,7 @@ def test_another_user_finds_what_was_compiled(place):
     assert run.stdout.split() == ["1", "0"], run.stderr
 
 
+@pytest.mark.slow
 def test_another_user_runs_it(place):
     """It starts, is healthy, keeps its data where it should, and stops when told to."""
     data = Path(place.path(IMAGE.one("VOLUME")))
@@ -145,6 +146,7 @@ def test_another_user_runs_it(place):
     assert (data / "plaudit.db").stat().st_uid == (NOBODY if os.getuid() == 0 else os.getuid())
 
 
+@pytest.mark.slow
 def test_it_does_not_let_anybody_in(place):
     """The image listens to everybody, so that without a key it must not start."""
     place.set_all(IMAGE)

@@ -108,6 +108,7 @@ class TestRuns:
         ]
         assert all(run.episodes_to_90 is not None for run in runs)
 
+    @pytest.mark.slow
     def test_regret_of_random_play(self):
         # Before the first good label a greedy tie is uniform play: its regret per episode is
         # optimum - uniform on average.

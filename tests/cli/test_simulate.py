@@ -125,7 +125,7 @@ def simulated(tmp_path_factory):
     out = tmp_path_factory.mktemp("simulated") / "new" / "[out]"
     arguments = ["simulate", "riverswim-6", "--seeds", "2", "--episodes", "12"]
     result = subprocess.run(
-        [COMMAND, *arguments, "--first-seed", "3", "--out", str(out)],
+        [COMMAND, *arguments, "--first-seed", "3", "--jobs", "1", "--out", str(out)],
         capture_output=True, text=True, timeout=300, cwd=out.parent.parent,
     )  # fmt: skip
     return out, result

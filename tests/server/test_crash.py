@@ -53,13 +53,14 @@ def forked(tmp_path):
         server.stop()
 
 
-def test_nothing_acknowledged_is_lost_by_kill_9(forked):
+@pytest.mark.parametrize("kills", [5, pytest.param(KILLS, marks=pytest.mark.slow)])
+def test_nothing_acknowledged_is_lost_by_kill_9(forked, kills):
     server = forked()
-    lost, crowd = crash(server, KILLS)
+    lost, crowd = crash(server, kills)
     assert lost == []
     *players, keeper = crowd
     records = [record for player in players for record in player.records]
-    assert acknowledged(players) > 5 * KILLS  # there was something to lose
+    assert acknowledged(players) > 5 * kills  # there was something to lose
     assert any(record.label is not None for record in records)
     assert keeper.keys
     with server.client(KEY) as client:

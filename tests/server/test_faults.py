@@ -26,7 +26,7 @@ from tests.support.running import (
 )
 
 STATES = [0, 1, 2, 3, 3]
-LEARNING_SECONDS = 10
+LEARNING_SECONDS = 5
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def played(chances, rng):
     return [(n, int(rng.random() < chance)) for n, chance in enumerate(chances)]
 
 
-@pytest.mark.parametrize("labels", [40, 250])
+@pytest.mark.parametrize("labels", [40, pytest.param(250, marks=pytest.mark.slow)])
 def test_the_interval_holds_the_truth_as_often_as_it_says(labels):
     misses = 0
     for seed in range(RUNS):
