@@ -20,7 +20,7 @@ from rich.console import Console
 from app.agents.kinds.reinforce.agent import Reinforce
 from app.agents.spec import AgentSpec
 from app.learning.arrays import Floats
-from app.learning.network.policy_gradient import Lesson
+from app.learning.network.policy_gradient import LabelledEpisode
 from app.learning.randomness import generator
 from app.planning.policies.network import NetworkPolicy
 from app.simulation.goal_grid import GoalGrid
@@ -63,19 +63,21 @@ def replayed(agent: Reinforce, cap: float | None) -> float:
         labels = np.array([one.label for one in lessons], dtype=np.float64)
         centred = labels - weights @ labels / weights.sum()
         shares = weights * centred / (np.sqrt(weights @ centred**2 / weights.sum()) + 1e-8) / BATCH
-        seen = agent.lens(np.concatenate([one.observations for one in lessons]))
+        seen = agent.scaling(np.concatenate([one.observations for one in lessons]))
         actions = np.concatenate([one.actions for one in lessons])
         factors = np.repeat(shares, [len(one.actions) for one in lessons])
         gradient = agent.network.gradient(state.theta, seen, actions, factors)
         state = state.climb(gradient, agent.options.step_size)
-    return GRID.success(NetworkPolicy(agent.network, state.theta, agent.lens))
+    return GRID.success(NetworkPolicy(agent.network, state.theta, agent.scaling))
 
 
-def importance(agent: Reinforce, lessons: list[Lesson], theta: Floats, cap: float) -> Floats:
+def importance(
+    agent: Reinforce, lessons: list[LabelledEpisode], theta: Floats, cap: float
+) -> Floats:
     """min(cap, pi(tau) / beta(tau)), beta the policy that played."""
 
-    def log_likelihood(lesson: Lesson, at: Floats) -> float:
-        logs = agent.network.log_probabilities(at, agent.lens(lesson.observations))
+    def log_likelihood(lesson: LabelledEpisode, at: Floats) -> float:
+        logs = agent.network.log_probabilities(at, agent.scaling(lesson.observations))
         return float(logs[np.arange(len(lesson.actions)), lesson.actions].sum())
 
     ratios = [log_likelihood(one, theta) - log_likelihood(one, one.theta) for one in lessons]

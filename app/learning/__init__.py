@@ -1,1 +1,1 @@
-"""The mathematics: arrays in, arrays out; no files, no network, no clock that matters."""
+"""The mathematics of learning: pure functions of arrays, without files, network or database."""

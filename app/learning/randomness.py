@@ -1,8 +1,8 @@
-"""Randomness by address: the same (seed, episode, step) always gives the same number.
+"""Counter-based random numbers: the same (seed, episode, step) always gives the same number.
 
-Nothing is carried from one number to the next, so nothing needs saving, a retry repeats itself, and
-a client in any language can compute the same numbers: `mix` is the finaliser of splitmix64, on
-64-bit unsigned integers with wrap-around.
+The generator has no state, so there is nothing to save, a retry repeats its numbers, and a client
+in any language can compute them. `mix` is the finaliser of splitmix64, on 64-bit unsigned integers
+with wrap-around.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def uniform(seed: int, episode: int, step: int) -> float:
 
 
 def stream_of(seed: int, episode: int) -> int:
-    """What the numbers of one episode have in common."""
+    """The stream of one episode: the part of the address that its numbers share."""
     return mix(mix(seed & _MASK) ^ episode)
 
 
 def number_of(stream: int, step: int) -> float:
-    """The number of a step within its episode's stream."""
+    """The number of a step in an episode's stream."""
     return float(mix(stream ^ step) >> 11) * 2.0**-53
 
 
@@ -48,7 +48,7 @@ def uniforms(seed: int, episodes: Sequence[int], steps: int) -> NDArray[np.float
 
 
 def _mix_all(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """`mix` of each; arrays of 64-bit integers wrap around by themselves."""
+    """`mix` of every element; arrays of 64-bit integers wrap around."""
     values = values + np.uint64(_GOLDEN)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -56,5 +56,5 @@ def _mix_all(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def generator(seed: int, *address: int) -> np.random.Generator:
-    """A NumPy generator for everything that only the server draws, such as weights."""
+    """A NumPy generator for what only the server draws, such as sampled weights."""
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed & _MASK, *address])))

@@ -1,4 +1,4 @@
-"""One finished episode, as the learning sees it."""
+"""A trajectory: the states, actions and end of one finished episode."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Trajectory:
     """The states acted in, the actions taken, and what followed the last action.
 
     ``ended`` says that the environment ended the episode, in state ``final``, where it stays for
-    the rest of the horizon. Without ``ended``, ``final`` is the state that the last action led to
-    and from which the episode could have gone on. ``final`` is -1 where nobody reported it.
+    the rest of the horizon. Without ``ended``, ``final`` is the state that the last action led to.
+    ``final`` is -1 if it was not reported.
 
-    Where the agent sees k numbers instead of a numbered state, they are in ``observations`` and
-    every state is 0.
+    An agent that sees k numbers instead of a numbered state has them in ``observations``; every
+    state is then 0.
     """
 
     states: Integers  # (n,)
@@ -32,7 +32,7 @@ class Trajectory:
 
     @classmethod
     def observed(cls, observations: Floats, actions: Integers, ended: bool = False) -> Trajectory:
-        """An episode of an agent that sees numbers."""
+        """The trajectory of an agent that sees numbers."""
         states = np.zeros(len(actions), dtype=np.int64)
         return cls(states, actions, UNREPORTED, ended, observations)
 
@@ -40,7 +40,7 @@ class Trajectory:
         return len(self.actions)
 
     def check(self, states: int, actions: int, horizon: int) -> None:
-        """Refuse a trajectory that does not fit the spaces."""
+        """Raise `InvalidValue` for a trajectory that does not fit the spaces."""
         if len(self.states) != len(self.actions) or len(self) > horizon:
             raise InvalidValue("trajectory", f"as many states as actions, at most {horizon}")
         for field, values, bound in (
@@ -54,7 +54,7 @@ class Trajectory:
             raise InvalidValue("trajectory.final", f"a state from 0 to {states - 1}, or -1")
 
     def check_observations(self, numbers: int | None) -> None:
-        """Refuse observations that are not ``numbers`` finite numbers a step; None: any at all."""
+        """Raise `InvalidValue` unless each step has ``numbers`` finite numbers (None: none)."""
         field, seen = "trajectory.observations", self.observations
         if numbers is None:
             if seen is not None:

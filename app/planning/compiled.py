@@ -1,8 +1,8 @@
-"""How the planners' kernels are compiled.
+"""Compiler options of the planners' kernels (numba).
 
-Rows are short: counting who holds which array, or passing a dozen arrays to a function, can cost as
-much as what is done with a row. So kernels allocate nothing, so that nothing has to be counted, and
-the innermost are inlined.
+Rows are short, so counting references to arrays, or passing a dozen arrays to a function, can cost
+as much as the arithmetic on a row. Kernels therefore allocate no arrays, which lets reference
+counting be switched off, and the innermost kernels are inlined.
 """
 
 from __future__ import annotations
@@ -33,6 +33,6 @@ def jit(function: Kernel) -> Dispatcher[Kernel]:
 
 
 def inlined(function: Kernel) -> Dispatcher[Kernel]:
-    """Compile a kernel into whatever calls it."""
+    """Compile a kernel that is inlined into its callers."""
     compiled: Dispatcher[Kernel] = numba.njit(function, **_OPTIONS, forceinline=True)
     return compiled

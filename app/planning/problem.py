@@ -89,7 +89,7 @@ class PlanningProblem:
 
 @dataclass(frozen=True)
 class PlanBudget:
-    """What one plan may use; a planner that would need more refuses before allocating."""
+    """The memory that one plan may use; a planner refuses larger problems before allocating."""
 
     cells: float = 2e8  # grid points over all steps and states
     bytes: float = 2e9
@@ -97,11 +97,11 @@ class PlanBudget:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a planner returns: a policy, what it is worth in the model, and how sure that is.
+    """The result of a planner: a policy, its value in the model, and certified bounds.
 
     The best policy of the model is worth at most ``upper``; ``policy`` is worth at least
     ``lower``; ``value`` is the planner's own estimate for ``policy``, between the two. An episode
-    that only explores what is known to matter needs no label: ``label_required`` is false.
+    that only explores needs no label: its ``label_required`` is false.
     """
 
     planner: str

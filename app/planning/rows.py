@@ -28,8 +28,8 @@ def sigmoid(x: float) -> float:
 
 @inlined
 def shift(weight: float, delta: float) -> tuple[int, float]:
-    """How far an action moves the index: whole points, and the chance of one more."""
-    # Far past every window is the same as just past it: keep the integers small.
+    """Split the move w / delta of an action into whole grid points and the remaining fraction."""
+    # Clip: far outside every window is the same as just outside.
     x = min(max(weight / delta, -1.0e9), 1.0e9)
     k = math.floor(x)
     return k, x - k

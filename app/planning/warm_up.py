@@ -1,4 +1,4 @@
-"""Compiling ahead of time: no request should ever wait for it."""
+"""Warm-up: compile the planners' kernels before the first request."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from app.planning.problem import PlanningProblem
 from app.planning.reward.planner import plan_reward
 
 _STATES = 8
-_MANY_ACTIONS = 257  # from here on a policy's table holds wider integers
+_MANY_ACTIONS = 257  # from here on a policy's table has 16-bit entries
 
 
 def warm_up() -> None:
-    """Compile, or load from the cache, everything that planning runs."""
+    """Compile every kernel that planning uses, or load it from the cache."""
     for actions in (1, _MANY_ACTIONS):
         for followers in (1, _STATES):  # sparse rows, then matrix products
             plan_fast(_problem(actions, followers))

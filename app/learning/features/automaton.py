@@ -1,7 +1,7 @@
 """The automaton that reads states and knows which events have happened, and tables on it.
 
-Each event has a small automaton of its own; the memory is the tuple of theirs. Two reachable tuples
-differ in an event whose future they differ in, so there are never fewer memories than these:
+Each event has a small automaton; the memory is the tuple of their states. Two reachable tuples
+differ in some event's future, so no smaller automaton tells the events apart:
 
     visited (a)     0 -a-> 1
     both (a, b)     0 -a-> 1 -b-> 3,  0 -b-> 2 -a-> 3
@@ -35,8 +35,8 @@ Described = tuple[str, tuple[int, ...]]  # the kind of an event, and its states
 class EventTables(FeatureTables):
     """Weights of events as tables over tracked states, for planners.
 
-    A tracked state knows what has happened. So all weights are earned at once, at the last step
-    or when the episode ends, and nothing has to be added up on the way there.
+    A tracked state knows which events have happened. So all weights are added at once, at the last
+    step or when the episode ends, and planning needs no accumulator.
     """
 
     spaces: Spaces
@@ -44,7 +44,7 @@ class EventTables(FeatureTables):
     happened: Floats  # (M, d): 1 where an event has happened, for each memory
 
     def spread(self, weights: Floats) -> Floats:
-        """w . phi of what has happened, at the last step; shape (H, P, A)."""
+        """w . phi of the events that have happened, at the last step; shape (H, P, A)."""
         return self._at_last(self.happened @ weights)
 
     def remainders(self, weights: Floats) -> Floats:
@@ -52,7 +52,7 @@ class EventTables(FeatureTables):
         return self._at_end(self.happened @ weights)
 
     def widths(self, norms: Norms) -> tuple[Floats, Floats]:
-        """The norm of the whole phi(tau), earned where the weights are."""
+        """The norm of the whole phi(tau), at the same cells as the weights."""
         sizes = norms(sparse.csr_array(self.happened))
         return self._at_last(sizes), self._at_end(sizes)
 
@@ -76,7 +76,7 @@ def unroll(events: Sequence[Described], spaces: Spaces) -> EventTables:
 
 
 def _explore(events: Sequence[Described], states: int) -> tuple[list[tuple[int, ...]], Integers]:
-    """Every memory that some path of states leads to, the first one first, and their moves."""
+    """Every reachable memory, the initial one first, and the transitions between them."""
     readers: dict[int, list[int]] = {}
     for number, (_, named) in enumerate(events):
         for state in named:
@@ -84,7 +84,7 @@ def _explore(events: Sequence[Described], states: int) -> tuple[list[tuple[int, 
     places = {(0,) * len(events): 0}
     memories = list(places)
     moves: list[dict[int, int]] = []
-    for memory in memories:  # grows while it is gone through
+    for memory in memories:  # the list grows during the loop
         moves.append({})
         for state, numbers in readers.items():
             after = list(memory)
@@ -95,7 +95,7 @@ def _explore(events: Sequence[Described], states: int) -> tuple[list[tuple[int, 
                 memories.append(tuple(after))
             moves[-1][state] = place
         if len(memories) > MOST_MEMORIES:
-            raise BudgetExceeded("events: what to remember", len(memories), MOST_MEMORIES, LOWER)
+            raise BudgetExceeded("events: automaton states", len(memories), MOST_MEMORIES, LOWER)
     pairs = len(memories) * states
     if pairs > MOST_PAIRS:
         lower = f"{LOWER}, or lower the number of states"
@@ -107,7 +107,7 @@ def _explore(events: Sequence[Described], states: int) -> tuple[list[tuple[int, 
 
 
 def _progress(kind: str, named: tuple[int, ...], before: int, state: int) -> int:
-    """How far one event has come once ``state``, which it names, is entered."""
+    """The state of one event's automaton after entering ``state``, which the event names."""
     if kind == "visited":
         return 1
     if kind == "both":

@@ -17,7 +17,7 @@ from app.learning.world.occupancy import Occupancy
 
 @dataclass(frozen=True)
 class Blocks(StepFeatures):
-    """Several maps side by side: their features one after the other."""
+    """Several maps as one: their features are concatenated."""
 
     spaces: Spaces
     maps: tuple[StepFeatures, ...]
@@ -50,19 +50,19 @@ class Blocks(StepFeatures):
         return np.split(weights, self.offsets[1:-1])
 
     def spread(self, weights: Floats) -> Floats:
-        """The parts' tables added up."""
+        """The sum of the parts' tables."""
         pairs = zip(self.maps, self._split(weights), strict=True)
         total: Floats = np.sum([part.spread(block) for part, block in pairs], axis=0)
         return total
 
     def remainders(self, weights: Floats) -> Floats:
-        """The parts' remainders added up."""
+        """The sum of the parts' remainders."""
         pairs = zip(self.maps, self._split(weights), strict=True)
         total: Floats = np.sum([part.remainders(block) for part, block in pairs], axis=0)
         return total
 
     def widths(self, norms: Norms) -> tuple[Floats, Floats]:
-        """The parts' widths added up: no smaller than the norm of the whole."""
+        """The sum of the parts' widths, an upper bound on the norm of the whole."""
         cells, ended = [], []
         for part, at in zip(self.maps, self.offsets, strict=False):
             of_cells, of_ended = part.widths(self._within(norms, int(at)))
@@ -80,7 +80,7 @@ class Blocks(StepFeatures):
         return placed
 
     def largest_norm(self) -> float:
-        """The parts' bounds combined: their features are orthogonal."""
+        """The root of the sum of the parts' squared bounds: their features are orthogonal."""
         return float(np.linalg.norm([part.largest_norm() for part in self.maps]))
 
     @property

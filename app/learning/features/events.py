@@ -1,9 +1,9 @@
-"""Features by events: what happened at any time in an episode, such as "was in a and later in b".
+"""Event features: whether something happened in an episode, such as "was in a and later in b".
 
-A feature is 1 when its event happened and 0 when it did not, so that no sum over steps gives it:
-"was in a and in b" is not a weight for a plus a weight for b. A small automaton beside the state
-knows which events have happened so far; with its memory joined to the state they can be planned
-for like any other features (`unrolled`).
+A feature is 1 if its event happened and 0 if not. It is not a sum over steps: "was in a and in b"
+is not a weight for a plus a weight for b. An automaton that reads the states knows which events
+have happened so far. With its memory joined to the state, events are planned for like any other
+features (`unrolled`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SIZES: dict[EventKind, int] = {"visited": 1, "both": 2, "then": 2}
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens in an episode or does not.
+    """An event that happens in an episode or does not.
 
     ``visited`` (a): some step was spent in a. ``both`` (a, b): one in a and one in b, in any
     order. ``then`` (a, b): one in a and a later one in b.
@@ -49,7 +49,7 @@ class Event:
         return self.kind, tuple(sorted(self.states)) if self.kind == "both" else self.states
 
     def happened(self, paths: Integers) -> NDArray[np.bool_]:
-        """Whether it happened on each of n paths of states, (n, k); a negative state is none."""
+        """Whether the event happened on each of n paths (n, k); -1 stands for no state."""
         at = [paths == state for state in self.states]
         if self.kind == "visited":
             return np.asarray(at[0].any(axis=1))
@@ -98,8 +98,8 @@ class Events(FeatureMap):
     def happened(self, states: Integers, ended: Integers) -> NDArray[np.bool_]:
         """Which events happened in n episodes of k actions, shape (n, d).
 
-        ``states`` is (n, k); ``ended`` (n,) is the state that an episode ended in, or no state:
-        after the last step of the horizon no time is left to be there.
+        ``states`` is (n, k); ``ended`` (n,) is the state that an episode ended in, or no state. An
+        end after the last step of the horizon does not count as a visit.
         """
         paths = states
         if states.shape[1] < self.spaces.horizon:
@@ -107,7 +107,7 @@ class Events(FeatureMap):
         return np.stack([event.happened(paths) for event in self.events], axis=1)
 
     def largest_norm(self) -> float:
-        """sqrt(d): at most, every event happens."""
+        """sqrt(d), reached when every event happens."""
         return float(np.sqrt(self.dimension))
 
     def rows(

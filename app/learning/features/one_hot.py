@@ -98,8 +98,8 @@ class OneHot(StepFeatures):
     def largest_norm(self) -> float:
         """sqrt(K) for K chosen steps when steps have features of their own, else K.
 
-        With the step in the map the K unit vectors of a trajectory are orthogonal; without it
-        they may all be the same one.
+        With the step in the map the K unit vectors of a trajectory are orthogonal. Without it they
+        may all be the same vector.
         """
         return float(np.sqrt(len(self.steps)) if self.step else len(self.steps))
 

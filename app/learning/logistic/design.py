@@ -18,7 +18,7 @@ from scipy import sparse
 from app.learning.arrays import Floats, Integers
 
 # Measured on one core: a sparse entry costs 7 times a dense one in a product with a vector, and
-# 60 times in a Gram matrix, where BLAS is at its best.
+# 60 times in a Gram matrix.
 SPARSE_PASS = 7.0
 SPARSE_GRAM = 60.0
 BLOCK_ROWS = 4096  # rows made dense at a time, so that a Gram matrix needs little memory
@@ -26,7 +26,7 @@ BLOCK_ROWS = 4096  # rows made dense at a time, so that a Gram matrix needs litt
 
 @dataclass(frozen=True)
 class Design:
-    """X as compressed rows, with a dense copy where rows are full enough for BLAS to win."""
+    """X as compressed rows, with a dense copy where BLAS on dense rows is faster."""
 
     rows: Any  # scipy.sparse.csr_array of shape (n, d)
     dense: Floats | None = None  # (n, d), the same numbers
@@ -75,9 +75,9 @@ class Design:
 
     @property
     def gram_cost(self) -> float:
-        """What a Gram matrix costs, in units of one product with X and one with X'.
+        """The cost of a Gram matrix, in units of one product with X and one with X'.
 
-        A model instead of a clock, so that a decision made from it can be repeated exactly.
+        It is a formula and not a measurement, so that decisions made from it are reproducible.
         """
         n, d = self.rows.shape
         entries = self.rows.nnz / max(n, 1)

@@ -1,7 +1,7 @@
-"""The regularised maximum-likelihood estimate of the label's weights (paper, w_hat_t).
+"""The l2-regularised maximum-likelihood estimate of the weights (paper, w_hat_t).
 
-The loss is strictly convex, so the estimate is unique: where the iteration started, and in which
-order labels came, changes nothing but the last digits.
+The loss is strictly convex, so the estimate is unique: the starting point and the order of the
+labels change only the last digits.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class LogisticFit:
 
 
 class LogisticEstimator:
-    """Fits one growing data set again and again, each time from where it stood.
+    """Fits a growing data set repeatedly, with a warm start.
 
     It keeps the last estimate and, up to ``dense_limit`` coefficients, an inverse of an earlier
-    Hessian. Both only save work.
+    Hessian. Both only save time.
     """
 
     def __init__(self, dense_limit: int = DENSE_LIMIT) -> None:
@@ -79,7 +79,7 @@ class LogisticEstimator:
         return _fit(loss, minimum)
 
     def arrays(self) -> Arrays:
-        """What the next fit starts from, so that a restored estimator goes on bit by bit."""
+        """The state that the next fit starts from; a restored estimator gives equal bits."""
         arrays: Arrays = {}
         if self._theta is not None:
             arrays["theta"] = self._theta.copy()
@@ -88,7 +88,7 @@ class LogisticEstimator:
         return arrays
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from ``arrays``."""
+        """Restore the state that `arrays` returned."""
         theta = arrays.get("theta")
         if theta is not None and (theta.ndim != 1 or not np.isfinite(theta).all()):
             raise SnapshotError("estimate: expected a vector of finite numbers")

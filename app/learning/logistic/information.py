@@ -1,4 +1,4 @@
-"""How much a label would teach: the information that it carries about the weights."""
+"""The information gain of a label: how much it would tell about the weights."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scipy.special import expit, xlogy
 
 from app.learning.arrays import Floats
 
-# Evenly spaced: exact to rounding up to deviations of 20, where Gauss-Hermite nodes are not.
+# Evenly spaced nodes are exact to rounding up to deviations of 20; Gauss-Hermite nodes are not.
 _NODES = np.linspace(-8.0, 8.0, 257)
 _WEIGHTS = np.exp(-0.5 * _NODES**2)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()

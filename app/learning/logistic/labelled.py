@@ -1,7 +1,7 @@
-"""The labelled trajectories that an agent learns from: sparse rows and how often each was good.
+"""Labelled trajectories: the training data, as sparse feature rows with counts of labels.
 
-Equal rows are merged into one with n labels, of which p are 1, so that a task with few distinct
-trajectories stays small however many labels it gets.
+Equal rows are merged into one with n labels, of which p are 1. So a task with few distinct
+trajectories stays small no matter how many labels it gets.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LabelledTrajectories:
         self._positives[slot] += label
 
     def remove(self, row: SparseRow, label: int) -> None:
-        """Take back one label that was added, so that the data are as if it had never been."""
+        """Remove one label that was added before."""
         indices, values = self._canonical(row)
         label = _binary(label)
         slot = self._slots.get(_key(indices, values))
@@ -91,7 +91,7 @@ class LabelledTrajectories:
         return self._rows - self._dead
 
     def design(self, intercept: bool = False) -> Design:
-        """The distinct rows, shape (distinct, dimension); a view that later calls leave alone."""
+        """The distinct rows, shape (distinct, dimension); later calls do not change this view."""
         self._compact()
         n, entries = self._rows, self._offsets[self._rows]
         parts = self._values[:entries], self._indices[:entries], self._offsets[: n + 1]
@@ -105,7 +105,7 @@ class LabelledTrajectories:
         return self._counts[: self._rows].copy(), self._positives[: self._rows].copy()
 
     def arrays(self) -> Arrays:
-        """Everything, as plain arrays that ``from_arrays`` takes."""
+        """The data as named arrays, for storage."""
         self._compact()
         n, entries = self._rows, self._offsets[self._rows]
         return {
@@ -119,7 +119,7 @@ class LabelledTrajectories:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> LabelledTrajectories:
-        """The data whose ``arrays`` these are, with the rows in the same order."""
+        """Restore the data from `arrays`, with the rows in the same order."""
         try:
             return cls._restored(arrays)
         except (KeyError, ValueError, TypeError, IndexError, InvalidValue) as error:
@@ -147,7 +147,7 @@ class LabelledTrajectories:
         return data
 
     def _canonical(self, row: SparseRow) -> tuple[Integers, Floats]:
-        """Increasing indices without repeats or zeros, so that equal rows are equal bytes."""
+        """Sort indices, merge repeats and drop zeros, so that equal rows have equal bytes."""
         try:
             indices, values = np.asarray(row[0]), np.asarray(row[1], dtype=np.float64)
         except (TypeError, ValueError, IndexError) as error:
@@ -188,7 +188,7 @@ class LabelledTrajectories:
         return slot
 
     def _compact(self) -> None:
-        """Drop the rows without labels; into new arrays, for older views may be in use."""
+        """Drop the rows without labels. The arrays are copied because older views may be in use."""
         if not self._dead:
             return
         n = self._rows
@@ -208,7 +208,7 @@ class LabelledTrajectories:
         self._dense, self._dense_rows = None, 0
 
     def _mirror(self, rows: Any) -> Floats | None:
-        """The dense copy brought up to date, or None where rows are mostly empty."""
+        """Update and return the dense copy, or None if the rows are mostly empty."""
         n, d = rows.shape
         bound = DENSE_FROM if self._dense is None else DENSE_UNTIL
         if d > DENSE_COLUMNS or rows.nnz <= bound * n * d:
@@ -232,14 +232,14 @@ def _binary(label: int) -> int:
 
 
 def _key(indices: Integers, values: Floats) -> bytes:
-    """A digest of a canonical row: 16 bytes to keep instead of the row a second time."""
+    """A 16-byte digest of a canonical row, to look the row up by."""
     digest = blake2b(indices.tobytes(), digest_size=16)
     digest.update(values.tobytes())
     return digest.digest()
 
 
 def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
-    """The array itself when long enough, else a copy of at least twice the length."""
+    """The array itself if it is long enough, otherwise a copy of at least twice the length."""
     if len(array) >= length:
         return array
     longer = np.empty((max(length, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)

@@ -1,4 +1,4 @@
-"""The step to take along a direction of descent."""
+"""Line search: the step length along a descent direction."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class LineSearch:
 def search_line(loss: LogisticLoss, point: Point, direction: Floats) -> LineSearch:
     """Find a point near the minimum along ``direction``, with a loss not above that of ``point``.
 
-    Along the line only the logits change, and linearly: a trial costs O(n) and no product with X,
-    so it pays to look closely. After one more label the first direction is Newton's for the old
+    Along the line the logits change linearly: a trial step costs O(n) and no product with X, so a
+    precise search is cheap. After one more label the first direction is Newton's for the old
     data, and the minimum along it is Newton's step for the new data (Sherman and Morrison).
     """
     change = loss.design.forward(direction)
@@ -66,17 +66,17 @@ def _lower(
 ) -> bool:
     """Whether the loss at ``theta`` is below that at ``point`` by enough.
 
-    This is asked only of a trial past the minimum. Before it the slope has been negative all the
-    way. And where no logit changes by more than 1/2, the curvature along the line, of which
-    |mu''| <= mu' bounds the relative change, stays within a factor exp(1/2): the slope is so nearly
-    a straight line that a tenth of it left beyond the minimum proves the descent.
+    Only trial steps past the minimum need this test; before it the slope is negative all the way.
+    If no logit changes by more than 1/2, it is not needed either: |mu''| <= mu' bounds the relative
+    change of the curvature along the line by a factor exp(1/2), so the slope is nearly linear, and
+    a tenth of it left beyond the minimum proves the descent.
     """
     before = loss.value(point.theta, point.logits)
     return loss.value(theta, logits) <= before + decrease + ROUNDING * abs(before)
 
 
 def _next(low: float, low_slope: float, high: float, high_slope: float, first: float) -> float:
-    """The next step to try: the secant's, kept well inside the bracket, or not too far beyond."""
+    """The next trial step: the secant's, kept inside the bracket, or a limited growth."""
     if np.isinf(high):
         rise = low_slope - first
         return min(low * first / -rise if rise > 0.0 else np.inf, LARGEST_GROWTH * low)

@@ -22,7 +22,7 @@ from app.learning.logistic.labelled import LabelledTrajectories
 
 @dataclass(frozen=True)
 class Point:
-    """A coefficient vector with what has been computed there."""
+    """A coefficient vector with its logits and gradient."""
 
     theta: Floats  # (D,)
     logits: Floats  # (n,)
@@ -54,7 +54,7 @@ class LogisticLoss:
         return self.known(theta, logits, self.residual(logits))
 
     def known(self, theta: Floats, logits: Floats, residual: Floats) -> Point:
-        """The point ``theta`` whose logits and residual are known already."""
+        """The point ``theta``, from its logits and residual."""
         gradient = self.design.adjoint(residual) + self.precision * theta
         return Point(theta, logits, gradient, float(np.linalg.norm(gradient)))
 
@@ -85,14 +85,14 @@ class LogisticLoss:
         return hessian
 
     def rounding(self, point: Point) -> float:
-        """How large a gradient rounding alone can leave at ``point``."""
+        """The gradient norm that rounding alone can leave at ``point``."""
         terms = self.design.gram_diagonal(self.counts**2) + (self.precision * point.theta) ** 2
         reach = 1.0 + float(np.abs(point.logits).max(initial=0.0))
         return 32.0 * float(np.finfo(float).eps) * reach * float(np.sqrt(terms.sum()))
 
 
 def joint_precision(precision: Floats, intercept: float | None, dimension: int) -> Floats:
-    """The diagonal of Lambda, shape (D,), from its two parts; refuses what is not a prior."""
+    """The diagonal of Lambda, shape (D,); raises `InvalidValue` for improper precisions."""
     precision = np.asarray(precision, dtype=np.float64)
     if precision.shape != (dimension,):
         raise InvalidValue("precision", f"shape {(dimension,)}, got {precision.shape}")

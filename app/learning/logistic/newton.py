@@ -1,8 +1,8 @@
-"""Directions of descent for Newton's method: -H^-1 g, by two roads.
+"""Descent directions for Newton's method, -H^-1 g: by a kept inverse or by conjugate gradients.
 
-Small problems invert the Hessian H once and go on with that inverse for as long as it serves, from
-label to label: every step taken tells how the gradient really changed, and BFGS works that into the
-inverse for O(D^2). Large problems never hold a D x D matrix and use conjugate gradients.
+Small problems invert the Hessian H once and keep that inverse over many labels: after every step a
+BFGS update corrects it by the change of the gradient, in O(D^2). Large problems never hold a D x D
+matrix and use conjugate gradients.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from app.learning.arrays import Arrays, Floats
 from app.learning.logistic.conjugate import conjugate_gradients
 from app.learning.logistic.loss import LogisticLoss, Point
 
-POOR_CONTRACTION = 0.3  # a step that leaves more of the gradient than this asks for a new inverse
-LUCK = 2  # iterations by which one label differs from another with the same inverse
+POOR_CONTRACTION = 0.3  # after a step that leaves a larger share of the gradient, invert again
+LUCK = 2  # iterations by which fits with the same inverse differ from label to label
 FORCING = 0.1  # conjugate gradients solve to this share of the gradient, or closer
 CONJUGATE_LIMIT = 2000
 FACTOR_TRIES = 17  # the diagonal is raised from 1e-15 to 1 times its largest entry
 
 
 class Directions(Protocol):
-    """Where to go from a point, and what was learnt by going there."""
+    """A source of descent directions that learns from the steps taken."""
 
     def begin(self, loss: LogisticLoss) -> None:
         """A new fit starts."""
@@ -48,7 +48,7 @@ class Directions(Protocol):
 
 
 class InverseDirections:
-    """Directions from an inverse Hessian that outlives the fit it was made in."""
+    """Directions from an inverse Hessian that is kept from fit to fit."""
 
     def __init__(self) -> None:
         self._inverse: Floats | None = None  # (D, D), of which the lower triangle is kept
@@ -58,7 +58,7 @@ class InverseDirections:
         self._excess = 0
 
     def begin(self, loss: LogisticLoss) -> None:
-        """Keep the inverse if it has the right size and has not cost more than a new one."""
+        """Keep the inverse if it has the right size and has not yet cost more than a new one."""
         worn = self._excess > loss.design.gram_cost
         if self._inverse is not None and (worn or len(self._inverse) != loss.design.size):
             self._inverse = None
@@ -66,7 +66,7 @@ class InverseDirections:
         self._fresh = False
 
     def direction(self, point: Point) -> Floats:
-        """-H^-1 g with the inverse at hand."""
+        """-H^-1 g with the present inverse."""
         if self._inverse is None:
             self._rebuild(point)
         direction = self._times(-point.gradient)
@@ -78,7 +78,7 @@ class InverseDirections:
         return _scaled_gradient(self._loss, point)
 
     def learn(self, before: Point, after: Point) -> None:
-        """Make the inverse agree with the step taken, or forget it when it served badly.
+        """Update the inverse by BFGS, or drop it after a step that contracted badly.
 
         With s the step, y the change of the gradient, B the inverse and r = 1 / s.y, BFGS is
         B + s u' + u s' with u = r (1 + r y'By) s / 2 - r By.
@@ -89,7 +89,7 @@ class InverseDirections:
             return
         step, change = after.theta - before.theta, after.gradient - before.gradient
         curvature = float(step @ change)
-        if curvature <= 0.0:  # strictly convex: only rounding can say so
+        if curvature <= 0.0:  # the loss is strictly convex: this is rounding
             return
         image = self._times(change)
         share = 0.5 * (1.0 + float(change @ image) / curvature) / curvature
@@ -97,7 +97,7 @@ class InverseDirections:
         self._inverse = blas.dsyr2(1.0, step, update, a=self._inverse, lower=1, overwrite_a=1)
 
     def end(self, iterations: int) -> None:
-        """Add up the iterations that an old inverse cost beyond what it needed when new."""
+        """Add up the iterations that an old inverse needed beyond those of a new one."""
         if self._fresh:
             self._least, self._excess = 0, 0
         elif self._least == 0:
@@ -108,7 +108,7 @@ class InverseDirections:
         self._loss = None
 
     def arrays(self) -> Arrays:
-        """The inverse and its age, as plain arrays that ``from_arrays`` takes."""
+        """The inverse and its age as named arrays, for storage."""
         if self._inverse is None:
             return {}
         age = np.array([self._least, self._excess], dtype=np.int64)
@@ -116,7 +116,7 @@ class InverseDirections:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> InverseDirections:
-        """The directions whose ``arrays`` these are."""
+        """Restore the directions from `arrays`."""
         restored = cls()
         if "inverse" not in arrays:
             return restored
@@ -134,7 +134,7 @@ class InverseDirections:
     def _rebuild(self, point: Point) -> None:
         assert self._loss is not None
         factor = lower_factor(self._loss.hessian(point.logits))
-        # Not LAPACK's potri: on a busy machine its threads wait for each other, at any size.
+        # Not LAPACK's potri: on a busy machine its threads block each other, whatever the size.
         identity = np.eye(len(factor), order="F")
         self._inverse = linalg.cho_solve(
             (factor, True), identity, overwrite_b=True, check_finite=False
@@ -153,7 +153,7 @@ class ConjugateDirections:
         self._loss = loss
 
     def direction(self, point: Point) -> Floats:
-        """-H^-1 g, the closer the smaller the gradient, so that convergence is superlinear."""
+        """-H^-1 g, solved more exactly for smaller gradients: convergence is superlinear."""
         assert self._loss is not None
         design, precision = self._loss.design, self._loss.precision
         weights = self._loss.row_weights(point.logits)
@@ -174,7 +174,7 @@ class ConjugateDirections:
         """Nothing is kept: the next Hessian is exact."""
 
     def end(self, iterations: int) -> None:  # noqa: ARG002 - the protocol's
-        """Let go of the data."""
+        """Release the data."""
         self._loss = None
 
 

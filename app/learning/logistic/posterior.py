@@ -32,7 +32,7 @@ BATCH = 512  # rows made dense at a time
 
 
 class Posterior:
-    """N(mean, M^-1), for one data set; later labels need a new one.
+    """The Gaussian N(mean, M^-1) of one data set; later labels need a new posterior.
 
     ``precision`` (d,), ``rows`` a Design or a sparse matrix (n, d), ``row_weights`` (n,) >= 0;
     ``mean`` (d,) and ``intercept`` default to 0. Up to ``dense_limit`` touched columns samples and
@@ -143,7 +143,7 @@ class Posterior:
         part.sort_indices()
         lengths = np.diff(part.indptr)
         single = np.flatnonzero(lengths == 1)
-        if len(single):  # one-hot features repeat a lot: solve once for each column
+        if len(single):  # one-hot features repeat: solve once for each column
             entries = part.indptr[single]
             columns, inverse = np.unique(part.indices[entries], return_inverse=True)
             units = sparse.csr_array(
@@ -227,7 +227,7 @@ class Posterior:
         return np.asarray(np.einsum("ij,ij->j", image, image))
 
     def _dual_squares(self, rows: Any) -> Floats:
-        """x' Lambda^-1 x less what the labelled rows have taught (Woodbury)."""
+        """x' Lambda^-1 x minus the reduction by the labelled rows (Woodbury)."""
         scaled = rows @ sparse.diags_array(1.0 / np.sqrt(self._precision[self._touched]))
         prior = np.asarray((scaled * scaled).sum(axis=1))
         image = (self._whitened @ sparse.csr_array(scaled.T)).toarray()

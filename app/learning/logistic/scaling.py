@@ -1,7 +1,8 @@
-"""The units that weights have their prior in: no fixed ones suit all tasks, so the data give them.
+"""Feature scaling: the units in which the weights have their prior, taken from the data.
 
-In a feature's `own` units something rare may matter as much as something frequent: reaching the
-goal once decides, however often one was elsewhere. In `common` units every visit counts alike.
+No fixed scale suits all tasks. In a feature's `own` units a rare feature may matter as much as a
+frequent one: reaching the goal once decides, whatever else was visited. In `common` units every
+visit counts the same.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Units = Literal["own", "common"]
 def unit_sizes(
     rows: sparse.csr_array, counts: Floats, sizes: Sequence[int], units: Units
 ) -> Floats:
-    """What to divide each feature by, given rows and how often each occurred.
+    """The divisor of each feature, shape (d,), given rows and how often each occurred.
 
     ``sizes`` are those of the parts that the features consist of. A feature is divided by the
     largest value seen, in `own` units, and each part by the root mean square of its norm where
@@ -39,7 +40,7 @@ def unit_sizes(
 
 
 def _largest_entries(rows: sparse.csr_array) -> Floats:
-    """The largest absolute value of each column, 1 where there is none."""
+    """The largest absolute value of each column, 1 for an empty column."""
     largest = np.zeros(rows.shape[1])
     np.maximum.at(largest, rows.indices, np.abs(rows.data))
     largest[largest == 0.0] = 1.0

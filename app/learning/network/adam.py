@@ -9,12 +9,12 @@ import numpy as np
 from app.learning.arrays import Floats
 
 DECAY_MEAN, DECAY_SQUARE, EPSILON = 0.9, 0.999, 1e-8  # the paper's defaults
-LARGEST = 1e6  # a weight beyond it has lost its meaning, and products of layers could overflow
+LARGEST = 1e6  # weights are held within this size, so that products of layers cannot overflow
 
 
 @dataclass(frozen=True)
 class Adam:
-    """Parameters theta with the running moments of their gradient; never changed, only followed."""
+    """Parameters theta with the running moments of their gradient; immutable."""
 
     theta: Floats  # (p,)
     mean: Floats  # (p,): decayed mean of the gradients
@@ -23,7 +23,7 @@ class Adam:
 
     @classmethod
     def at(cls, theta: Floats) -> Adam:
-        """Nothing seen yet."""
+        """The initial state: no gradient seen yet."""
         return cls(theta, np.zeros_like(theta), np.zeros_like(theta))
 
     def climb(self, gradient: Floats, step_size: float) -> Adam:

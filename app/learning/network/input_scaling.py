@@ -1,4 +1,4 @@
-"""How the numbers that an agent sees enter its network."""
+"""Input scaling: observations mapped to [-1, 1] by their bounds."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from app.learning.arrays import Floats
 
-SLACK = 4.5  # ranges beyond its bounds at which a number is held: scaled, that is 10 either way
+SLACK = 4.5  # numbers are clipped this many ranges beyond their bounds: 10 when scaled
 
 
 @dataclass(frozen=True, eq=False)
-class Lens:
-    """A number x with bounds (low, high) becomes 2 (x - low) / (high - low) - 1 if ``scaled``.
+class InputScaling:
+    """Maps a number x with bounds (low, high) to 2 (x - low) / (high - low) - 1 if ``scaled``.
 
-    Before that it is held within 4.5 ranges of its bounds, so that nothing can overflow.
+    Numbers are first clipped to 4.5 ranges beyond their bounds, so that nothing can overflow.
     """
 
     low: Floats  # (k,)

@@ -25,7 +25,7 @@ _GAINS = {"tanh": 1.0, "relu": 2.0}  # variance of a weight times its inputs; re
 
 @dataclass(frozen=True)
 class Network:
-    """The shape of a network: what theta means."""
+    """The shape of a network: the layers that the flat vector theta holds."""
 
     sizes: tuple[int, ...]  # inputs, hidden widths, actions
     activation: Activation
@@ -85,7 +85,7 @@ class Network:
         return gradient
 
     def _forward(self, layers: list[Layer], inputs: Floats) -> tuple[list[Floats], Floats]:
-        """What enters each layer, and the log-probabilities."""
+        """The inputs of each layer, and the log-probabilities."""
         values = [inputs]
         for weights, biases in layers[:-1]:
             before = values[-1] @ weights + biases
@@ -97,7 +97,7 @@ class Network:
         return values, logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
 
     def _slope(self, values: Floats) -> Floats:
-        """The derivative of the activation, from what it gave."""
+        """The derivative of the activation, from its output."""
         if self.activation == "tanh":
             return np.asarray(1.0 - values * values)
         return (values > 0.0).astype(np.float64)

@@ -1,9 +1,9 @@
-"""Feature maps and priors that compete: which of them the labels speak for, by their evidence.
+"""Model selection: the posterior probability of feature maps and priors, by their evidence.
 
 A candidate puts prior variances on a few blocks of features. Its evidence is the probability of
-the labels so far with the weights integrated out (Laplace), which charges a fine map for freedom
-that it does not need. Adding all blocks up under one shrinking prior does not work: what is
-certain in the coarse map is lost in the freedom of the fine one.
+the labels so far with the weights integrated out (Laplace), which penalises a fine map for features
+that it does not need. One model of all blocks with a shrinking prior does not work: what is certain
+in the coarse map is lost in the freedom of the fine one.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 
 INTERCEPT_VARIANCE = 9.0
-MOST_EPISODES = 250  # of more, that many speak for all
-SHARPNESS = 2.0  # evidence counts twice, settled by experiment: undecided maps cost episodes
-GROWTH = 1.25  # evidence is taken anew when labels, or those of a kind, are this many times more
+MOST_EPISODES = 250  # of more episodes, a sample of this size is used
+SHARPNESS = 2.0  # the log evidence counts twice: found by experiment
+GROWTH = 1.25  # the evidence is recomputed when labels, or those of a kind, grow by this factor
 _SUBSAMPLE = 7  # the address of the generator that picks the episodes
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way in which labels may come about."""
+    """One model of the labels: features and the prior variances of their parts."""
 
     name: str
     features: FeatureMap
     variances: tuple[float, ...]  # of each part of ``features``
     log_prior: float
     units: Units = "own"  # that the variances are in
-    boldness: float = 1.0  # of draws, against what suits the others
-    doubt: float = 0.1  # share of draws that draw the transitions too; more would cost episodes
+    boldness: float = 1.0  # scales the deviation of sampled weights
+    doubt: float = 0.1  # share of draws that also draw the transitions
 
 
 def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
-    """What `auto` chooses from."""
+    """The candidates that `auto` chooses from."""
     H = spaces.horizon
     every, tail = tuple(range(H)), tuple(range(H - math.ceil(H / 10), H))
     s = OneHot(spaces, False, True, False, every)
@@ -60,8 +60,8 @@ def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
         return Candidate(name, blocks, tuple(variance for variance, _ in parts), log_prior)
 
     return (
-        # A little of the action: a settled policy takes one action per state, and then nothing
-        # in the data could ever tell that actions matter.
+        # A small variance for the action: a settled policy takes one action per state, and then
+        # the data could never show that actions matter.
         several("visits of states", 0.0, (8.0, s), (1.0, sa)),
         several("visits of states and actions", -0.5, (3.0, s), (6.0, sa)),
         several("visits of states at steps", -1.0, (3.0, s), (6.0, hs)),
@@ -74,11 +74,12 @@ def candidates(spaces: Spaces) -> tuple[Candidate, ...]:
 
 
 def readings(features: FeatureMap) -> tuple[Candidate, ...]:
-    """Ways to read one map: a few features decide, or each visit adds a little.
+    """The candidates for one given map: a few features decide, or each visit adds a little.
 
-    Where each adds a little, labels are noisy and the wide prior of the first is too bold for
-    what is rare; the draws of the narrow one can be bolder in turn. A map that tells steps apart
-    has a third: that they are nearly alike, so that what is seen at one step speaks for others.
+    Where each visit adds a little, labels are noisy and the wide prior of the first candidate
+    overestimates rare features; the narrow prior can be sampled with a larger deviation. A map that
+    distinguishes steps has a third candidate: all steps are nearly alike, so that a label about one
+    step tells something about the others.
     """
     wide = (9.0,) * len(features.parts)
     both = Candidate("some decide", features, wide, 0.0), _small(features)
@@ -94,17 +95,17 @@ def _small(features: FeatureMap) -> Candidate:
 
 
 def checkpoint(labels: Floats) -> int:
-    """How many of the first ``labels`` the evidence is taken on.
+    """The number of labels, from the first on, that the evidence is computed from.
 
-    Up to the last label that made all of them, or all of its kind, a quarter more. A map that
-    fails after hundreds of good labels is found out by a few bad ones.
+    It grows when all labels, or those of one kind, have grown by a quarter. Counting kinds apart
+    lets a few bad labels after hundreds of good ones change the posterior.
     """
     groups = (np.arange(len(labels)), *(np.flatnonzero(labels == kind) for kind in (0, 1)))
     return max((int(group[_rung(len(group)) - 1]) + 1 for group in groups if len(group)), default=0)
 
 
 def _rung(count: int) -> int:
-    """The last number up to ``count`` at which evidence is taken."""
+    """The largest number up to ``count`` at which the evidence is computed."""
     return math.ceil(GROWTH ** math.floor(math.log(count, GROWTH)))
 
 
@@ -131,11 +132,11 @@ def weigh(
 
 
 def _representatives(labels: Floats, seed: int) -> tuple[list[int], float]:
-    """Which labels are looked at, and what share of the rarer kind they are.
+    """A balanced sample of the labels, and the share of the rarer kind that it holds.
 
-    Of the rarer kind as many as of the other, if there are: they tell the maps apart once nearly
-    all episodes succeed, or fail. As in any case-control study the intercept alone takes up that
-    the kinds are not in their true shares.
+    It holds as many of the rarer kind as of the other, if there are that many: they tell the maps
+    apart once nearly all episodes succeed, or fail. As in a case-control study, only the intercept
+    depends on the shares of the two kinds.
     """
     if len(labels) <= MOST_EPISODES:
         return list(range(len(labels))), 1.0

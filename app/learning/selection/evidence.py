@@ -1,4 +1,4 @@
-"""How probable the labels are under a model, by Laplace's approximation.
+"""The evidence of a model: the marginal likelihood of the labels, by Laplace's approximation.
 
 A model is a Gaussian prior over the logits f of n labelled trajectories, N(0, K). For linear
 weights with prior precisions Lambda and an intercept's precision l0, K = X Lambda^-1 X' + 1/l0.
@@ -59,7 +59,7 @@ def laplace_log_evidence(
 
 
 class _Mode:
-    """The climb to the mode: maximise log p(y | K a) - 1/2 a' K a over a, which is concave."""
+    """Newton's method for the mode: maximise log p(y | K a) - 1/2 a' K a over a (concave)."""
 
     def __init__(self, kernel: Floats, labels: Floats, weights: Floats) -> None:
         self.kernel, self.labels, self.weights = kernel, labels, weights
@@ -112,9 +112,9 @@ class _Mode:
         return ITERATION_LIMIT, decrement
 
     def _search(self, step: Floats, change: Floats) -> float:
-        """A length at which the rise along ``step`` is nearly over and has not turned back.
+        """A step length near the maximum along ``step``.
 
-        The slope along the line falls, so wherever it is still >= 0 the climb has only gone up.
+        The slope along the line decreases, so where it is still >= 0 the objective has only grown.
         """
         first = float((self._pull(self.logits) - self.dual) @ change)
         low, high, length = 0.0, np.inf, 1.0

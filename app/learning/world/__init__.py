@@ -1,1 +1,1 @@
-"""The learned world: transition counts and estimates, occupancy, rollouts."""
+"""The learned world: transition counts and models, policies in it, occupancy and rollouts."""

@@ -20,9 +20,9 @@ class TransitionModel:
 
     Row ``s * A + a`` lists columns ``columns[indptr[row]:indptr[row+1]]`` with their
     ``probabilities``. Column ``j < S`` is the state j; column ``S + e`` with ``e < S`` is "ended in
-    state e", and column ``2 S`` is "ended, nobody said where". A row without entries has never
-    been seen: it stands for the uniform distribution over the S states, so that an unseen row
-    costs nothing to store.
+    state e", and column ``2 S`` is "ended in a state that was not reported". A row without entries
+    has never been seen and stands for the uniform distribution over the S states, so that an unseen
+    row needs no memory.
     """
 
     states: int
@@ -32,7 +32,7 @@ class TransitionModel:
     probabilities: Floats  # (nnz,)
 
     def __post_init__(self) -> None:
-        # One layout and type of array, so that compiled code is compiled once.
+        # One memory layout and dtype, so that kernels are compiled once.
         for field, kind in (("indptr", np.int64), ("columns", np.int64), ("probabilities", float)):
             object.__setattr__(self, field, np.ascontiguousarray(getattr(self, field), dtype=kind))
         rows = self.states * self.actions
@@ -78,7 +78,10 @@ class TransitionModel:
 
 
 class Successors:
-    """What can follow a (state, action): each column once and none of probability zero."""
+    """The possible successors of each (state, action), for planners that enumerate.
+
+    Each column occurs once, and none has probability zero.
+    """
 
     def __init__(self, transitions: TransitionModel) -> None:
         self._states = transitions.states
@@ -96,7 +99,7 @@ class Successors:
         return counts
 
     def follow(self, rows: Integers) -> tuple[Integers, Integers, Floats]:
-        """Every (place in ``rows``, column, probability), ordered by place and column."""
+        """Every (position in ``rows``, column, probability), ordered by position and column."""
         counts = self._counts[rows]
         places = np.repeat(np.arange(len(rows)), counts)
         within = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -8,11 +8,11 @@ from app.learning.arrays import Arrays
 
 
 class Policy(Protocol):
-    """What acts: memory in, action and memory out.
+    """Picks actions: state and memory in, action and memory out.
 
-    ``memory`` is what the policy remembers of the episode so far (a tuple of integers, empty at
-    the start); ``uniform`` is one number in [0, 1) that belongs to this step. ``kind`` names the
-    class in the registry of `policies`, so that arrays can become a policy again.
+    ``memory`` is the policy's state within an episode, a tuple of integers that is empty at the
+    start; ``uniform`` is the random number in [0, 1) of this step. ``kind`` names the
+    class in the registry of `policies`, so that a policy can be restored from its arrays.
     """
 
     kind: ClassVar[str]
@@ -30,5 +30,5 @@ class Policy(Protocol):
         ...
 
     def arrays(self) -> Arrays:
-        """Everything the policy knows, as plain arrays."""
+        """The policy as named arrays, for storage."""
         ...

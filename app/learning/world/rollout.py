@@ -1,4 +1,4 @@
-"""Playing policies in a learned model: where episodes that are under way will probably go."""
+"""Rollouts of policies in a learned model: the visits that running episodes will make."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.learning.world.policy import Policy
 def expected_visits(
     model: TransitionModel, start: Floats, policies: Sequence[Policy], spaces: Spaces, seed: int
 ) -> Floats:
-    """How often one episode of each policy takes each action in each state, shape (S, A)."""
+    """The visits of (state, action) in one simulated episode of each policy, shape (S, A)."""
     visits = np.zeros((spaces.states, spaces.actions))
     cumulative = np.cumsum(model.probabilities)
     first = np.cumsum(start)
@@ -34,9 +34,9 @@ def expected_visits(
 
 
 def follow(model: TransitionModel, cumulative: Floats, state: int, action: int, luck: float) -> int:
-    """The column that follows, by one number in [0, 1); an unseen row leads to any state.
+    """Draw the next column from one number in [0, 1); an unseen row leads to any state.
 
-    ``cumulative`` are the running sums of the model's probabilities.
+    ``cumulative`` holds the cumulative sums of the model's probabilities.
     """
     row = state * model.actions + action
     begin, end = int(model.indptr[row]), int(model.indptr[row + 1])

@@ -1,8 +1,8 @@
-"""States joined with the memory of an automaton that reads them: plain models become tracked ones.
+"""Tracked states: states joined with the memory of an automaton that reads them.
 
 The automaton has M memories and begins in memory 0. Entering state s with memory m leads to memory
 ``update[m, s]``. A tracked state is a pair (memory after entering s, s); only the P pairs that can
-occur are numbered. The automaton is known, so nothing but plain transitions is ever learned.
+occur are numbered. The automaton is known, so only the plain transitions have to be learned.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from app.learning.world.model import Successors, TransitionModel
 
 @dataclass(frozen=True)
 class Tracker:
-    """The pairs of an automaton and plain states, and the ways between both."""
+    """The tracked states of an automaton, and the mappings between them and plain states."""
 
     update: Integers  # (M, S)
 
@@ -58,9 +58,9 @@ class Tracker:
     def transitions(self, model: TransitionModel) -> TransitionModel:
         """The model on tracked states.
 
-        An unseen row leads to every plain state, which is not every tracked one: it is written
-        out. An end that nobody located tells the automaton nothing more, so it counts as an end
-        in the tracked state that the action was taken in.
+        An unseen row leads to every plain state, which is not every tracked state, so it is
+        written out. An end in an unreported state does not move the automaton: it counts as an
+        end in the tracked state that the action was taken in.
         """
         S, A, P = model.states, model.actions, self.size
         rows = (self.states[:, None] * A + np.arange(A)).ravel()

@@ -1,4 +1,4 @@
-"""What follows a state and an action: counts, the estimate from them, and guesses beyond it."""
+"""Transition counts: the estimate P_hat, and random draws of models around it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class TransitionCounts:
     """Counts of (state, action, what followed), kept sparse and sorted.
 
     What followed is a column of `TransitionModel`: a state to act in, or an end. A transition
-    counts as soon as its episode is over: labelled, abandoned or not. The last action before the
-    horizon has no known successor unless one was reported: it is a visit, but not in the estimate.
+    counts as soon as its episode is over, labelled or not. The last action before the horizon has
+    no known successor unless one was reported: it is a visit, but not part of the estimate.
     """
 
     def __init__(self, spaces: Spaces) -> None:
@@ -30,7 +30,7 @@ class TransitionCounts:
         self.starts: Integers = np.zeros(spaces.states, dtype=np.int64)
 
     def add(self, trajectory: Trajectory) -> None:
-        """Count one finished or abandoned episode."""
+        """Count the transitions of one finished or abandoned episode."""
         S, A, H = self.spaces.states, self.spaces.actions, self.spaces.horizon
         trajectory.check(S, A, H)
         if not len(trajectory):
@@ -45,14 +45,14 @@ class TransitionCounts:
         self.starts[trajectory.states[0]] += 1
 
     def report(self, trajectory: Trajectory) -> None:
-        """Count what followed the last action of an episode that was counted without it."""
+        """Count the successor of the last action of an episode that was counted without it."""
         column = self._last_column(trajectory)
         if column is not None and len(trajectory):
             row = int(trajectory.states[-1]) * self.spaces.actions + int(trajectory.actions[-1])
             self._count(np.array([row * self._width + column]))
 
     def _last_column(self, trajectory: Trajectory) -> int | None:
-        """The column that the last action led to, where that is known."""
+        """The column that the last action led to, or None if it is unknown."""
         S = self.spaces.states
         if trajectory.ended:
             return S + (trajectory.final if trajectory.final >= 0 else S)
@@ -71,7 +71,7 @@ class TransitionCounts:
         self._counts = np.insert(self._counts, place[~known], times[~known])
 
     def successors(self) -> Floats:
-        """How many successors of each row are known, shape (S*A,): what the estimate rests on."""
+        """The number of known successors of each row, shape (S*A,): the denominators of P_hat."""
         rows = self._keys // self._width
         return np.bincount(rows, weights=self._counts, minlength=len(self.visits)).astype(float)
 
@@ -80,10 +80,10 @@ class TransitionCounts:
         return self._model(self._keys, self._counts.astype(np.float64))
 
     def draw(self, rng: np.random.Generator, mass: float = 2.0) -> TransitionModel:
-        """Each known row from a Dirichlet with its counts, and ``mass`` where its state led.
+        """Draw each known row from a Dirichlet: its counts, and ``mass`` spread as its state's.
 
-        An action that was tried twice, and fell twice, might as well lead where the others of its
-        state lead: from its counts alone it would fall in every draw, and never be tried again.
+        An action that failed both times it was tried may still lead where the other actions of its
+        state lead. From its counts alone it would fail in every draw and never be tried again.
         """
         A, width = self.spaces.actions, self._width
         states, columns = self._keys // width // A, self._keys % width
@@ -100,8 +100,8 @@ class TransitionCounts:
     def guess(self, rng: np.random.Generator, few: int = 3, mass: float = 0.5) -> TransitionModel:
         """P_hat, with each unseen row drawn from a Dirichlet of total ``mass`` on ``few`` states.
 
-        A uniform row looks the same everywhere and the same in every plan. Guesses differ: some
-        of them promise something worth trying.
+        A uniform row is the same in every plan. Random rows differ from plan to plan, and some of
+        them make an untried action look worth trying.
         """
         rows = self._keys // self._width
         unseen = np.setdiff1d(np.arange(len(self.visits)), rows)
@@ -111,13 +111,13 @@ class TransitionCounts:
         return self._model(*self._with(extra, draws.ravel()))
 
     def _with(self, keys: Integers, weights: Floats) -> tuple[Integers, Floats]:
-        """The counts and more entries, sorted."""
+        """The counts together with more entries, sorted by key."""
         keys = np.concatenate([self._keys, keys])
         order = np.argsort(keys, kind="stable")
         return keys[order], np.concatenate([self._counts, weights])[order]
 
     def _model(self, keys: Integers, weights: Floats) -> TransitionModel:
-        """Normalise the rows of sorted entries; equal keys may stand side by side."""
+        """Build a model from sorted entries by normalising each row; equal keys may repeat."""
         rows, columns = keys // self._width, keys % self._width
         count = self.spaces.states * self.spaces.actions
         totals = np.bincount(rows, weights=weights, minlength=count)
@@ -126,7 +126,7 @@ class TransitionCounts:
         return TransitionModel(self.spaces.states, self.spaces.actions, indptr, columns, shares)
 
     def start(self) -> Floats:
-        """The distribution of the first state: as seen so far, uniform before."""
+        """The empirical distribution of the first state, uniform before the first episode."""
         total = self.starts.sum()
         if total == 0:
             return np.full(self.spaces.states, 1.0 / self.spaces.states)
@@ -134,7 +134,7 @@ class TransitionCounts:
         return share
 
     def arrays(self) -> dict[str, NDArray[np.int64]]:
-        """The counts as plain arrays."""
+        """The counts as named arrays, for storage."""
         return {
             "keys": self._keys,
             "counts": self._counts,
@@ -143,7 +143,7 @@ class TransitionCounts:
         }
 
     def load(self, arrays: dict[str, NDArray[np.int64]]) -> None:
-        """Take over the counts that ``arrays`` gave."""
+        """Restore the counts from `arrays`."""
         if (
             arrays["visits"].shape != self.visits.shape
             or arrays["starts"].shape != self.starts.shape

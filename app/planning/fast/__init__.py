@@ -1,1 +1,1 @@
-"""The planner that serves: logit space, one accumulator on a grid, compiled kernels."""
+"""The fast planner, used for serving: logit space, one accumulator on a grid, compiled kernels."""

@@ -1,7 +1,7 @@
 """Compiled choice among actions at neighbouring points of one state.
 
-Four actions at a time: that saves traffic with the running maximum, and rows are so short that
-every loop less counts. Where one or two are left the loop looks at two.
+Four actions are compared at a time, which saves reads and writes of the running maximum; rows are
+so short that this matters. Where one or two are left the loop compares two.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from app.planning.compiled import Array, inlined
 
 @inlined
 def _value(down: float, up: float, theta: float, bonus: float) -> float:
-    """What an action is worth whose next table reads ``down`` and ``up`` about where it leads."""
+    """The value of an action between the next table's entries ``down`` and ``up``."""
     return (1.0 - theta) * down + theta * up + bonus
 
 
 @inlined
 def _better(p: float, p_name: int, q: float, q_name: int) -> tuple[float, int]:
-    """The larger of two values and its action; of equal ones the first."""
+    """The larger of two values and its action; the first if they are equal."""
     second = q > p
     return (q if second else p), (q_name if second else p_name)
 
@@ -29,7 +29,7 @@ def _choose_four(
     reads: Array, stride: int, thetas: Array, bonuses: Array,
     table: Array, at: int, count: int, actions: Array, place: int, a: int,
 ) -> None:  # fmt: skip
-    """Let the actions from ``a`` on, at most four, compete with each other and those before."""
+    """Update the best actions with up to four more actions, from ``a`` on."""
     last, name = len(thetas) - 1, actions.dtype.type
     o, v, n = uint64(at), uint64(place), uint64(count)
     b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)
@@ -70,7 +70,7 @@ def choose(
 
 @inlined
 def _lack(read: float, theta: float, bonus: float, left: float, right: float) -> float:
-    """By how much an action at its knot exceeds the chord from ``left`` to ``right``."""
+    """The amount by which an action at its knot exceeds the chord from ``left`` to ``right``."""
     return read + bonus - theta * left - (1.0 - theta) * right
 
 
@@ -79,7 +79,7 @@ def _lack_of_four(
     reads: Array, stride: int, thetas: Array, bonuses: Array,
     table: Array, at: int, count: int, excess: Array, a: int,
 ) -> None:  # fmt: skip
-    """The most by which the actions from ``a`` on, at most four, and those before exceed a cell."""
+    """Update the largest excess of each cell with up to four more actions, from ``a`` on."""
     last = len(thetas) - 1
     o, one, n = uint64(at), uint64(1), uint64(count - 1)
     b, c, d = min(a + 1, last), min(a + 2, last), min(a + 3, last)

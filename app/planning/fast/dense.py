@@ -22,10 +22,10 @@ def worthwhile(model: Model) -> bool:
 
 
 def size(model: Model, grid: Grid) -> int:
-    """The bytes that matrix products take besides the grid's own: the matrix and its products."""
+    """The memory of the matrix and its products in bytes, besides that of the grid."""
     rows, span = len(model.indptr) - 1, grid.span + 1
     width = int(model.weights.shape[1] + model.ended.shape[1])
-    # The matrix and its used rows; three products of them and one more on its way; its entries.
+    # The matrix and its used rows, three products and one temporary, and the entries.
     return 8 * (rows * (2 * width + 4 * span) + 4 * len(model.columns))
 
 
@@ -103,7 +103,7 @@ def sweep(
         close_table(model, grid, h + 1, most, ahead, below)
         _extend(grid, h + 1, ahead, below)
         count = int(grid.high[h + 1, -1] - grid.low[h + 1, -1]) + 1
-        # The same memory at every step: fresh pages cost as much as the product fills them with.
+        # One buffer for all steps: fresh pages would cost as much as the product itself.
         products = buffer[: len(full) * count].reshape(len(full), count)
         np.matmul(full, ahead.reshape(width + 1, -1)[:width, :count], out=products)
         _improve_step(model, grid, h, products, tables[h % 2], actions, scratch)

@@ -39,14 +39,14 @@ class Model(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Which points exist; ``offsets`` are where a row's actions lie in one flat array."""
+    """The grid points; ``offsets`` says where a row's actions begin in one flat array."""
 
     delta: float
     clip_low: int
     clip_high: int
     low: Array  # (H, S + E + 1)
     high: Array  # (H, S + E + 1)
-    cut: Array  # (H, S + E + 1): saturation took something off the top
+    cut: Array  # (H, S + E + 1): whether the window was clipped at the top
     offsets: Array  # (H, S)
     decays: Array  # exp(-logit) of every index from clip_low to clip_high
     span: int  # the longest row
@@ -62,8 +62,8 @@ def pack(problem: PlanningProblem) -> Model:
     place[used] = S + np.arange(len(used))
     columns = place[table.columns]
     lengths = np.diff(table.indptr)
-    # A row that lists as many states as there are is taken to reach them all: windows may only
-    # grow by that, and dense models skip most of the forward pass.
+    # A row with S entries counts as reaching every state. That can only widen windows, and dense
+    # models skip most of the forward pass.
     ends = np.zeros(len(lengths), dtype=np.bool_)
     ends[np.repeat(np.arange(len(lengths)), lengths)[columns >= S]] = True
     return Model(
@@ -80,7 +80,7 @@ def pack(problem: PlanningProblem) -> Model:
 
 
 def make_grid(model: Model, delta: float, saturation: float, budget: PlanBudget) -> Grid:
-    """The windows of every row; refused when planning on them would exceed the budget."""
+    """Compute the windows of every row; raises `BudgetExceeded` if the plan would be too large."""
     H, S, A = model.weights.shape
     rows = S + model.ended.shape[1] + 1
     reach = min(saturation, LARGEST_LOGIT)
@@ -159,9 +159,10 @@ def _reach(
 
 @jit
 def _close(low: Array, high: Array) -> None:
-    """The mean row spans all others; a row that the model cannot reach gets one point.
+    """Set the mean row to span all others, and give each unreachable row one point.
 
-    Reality may reach it all the same, and the policy then has to act.
+    A row that is unreachable in the model may still be reached in the real environment, where the
+    policy must act.
     """
     lowest, highest = FAR, -FAR
     for r in range(len(low) - 1):

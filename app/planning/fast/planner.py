@@ -1,17 +1,18 @@
-"""The planner that serves: logit space, one accumulator on a grid, a certified gap.
+"""The fast planner: logit space, one accumulator on a grid, a certified gap.
 
 Maximises E[mu(offset + sum_h w_h) + sum_h b_h] over history-dependent policies. The accumulated
 logit lives on a grid of width delta, held within +-saturation; tables are linear between points.
 
-Upper bound: the sweep keeps a piecewise-linear supersolution (`rows.cover_knots`). Lower bound: the
-controller tracks the logit by stochastic rounding; with G its final grid logit, expanding mu at G,
+Upper bound: the sweep keeps a piecewise-linear supersolution (`choices.cover_knots`). Lower bound:
+the controller tracks the logit by stochastic rounding. With G its final grid logit and mu expanded
+at G,
 
     J >= E[mu(G)] - sum_h E[theta (1-theta) delta (M(up) - M(down))]
                   - CURVATURE / 2 sum_h E[theta (1-theta)] delta^2,    M = E[mu'(G) | point],
 
-which one linear sweep under the controller computes (`sweeps.evaluate`). Where saturation holds
-the index at the top it only understates the logit, and mu grows; an index held at the bottom
-counts as a failure.
+which one linear sweep under the controller computes (`sweeps.evaluate`). An index clipped at the
+top understates the logit, which is safe because mu grows; an index clipped at the bottom counts as
+a failure.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from app.planning.policies.grid import GridPolicy
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.rows import CURVATURE, LARGEST_LOGIT
 
-SATURATION = 12.0  # mu(-12) = 6e-6: logits past this rarely matter; widened where they do
-ROUNDING = 1e-9  # what floating point may cost a bound
+SATURATION = 12.0  # mu(-12) = 6e-6: larger logits rarely matter; it is doubled where they do
+ROUNDING = 1e-9  # allowance for floating-point error in a bound
 MAX_REFINEMENTS = 12
 MAX_ACTIONS = 65535
 
@@ -60,7 +61,7 @@ def plan_fast(
     for _ in range(MAX_REFINEMENTS if certify else 0):
         if plan.gap <= epsilon:
             break
-        # Where logits were cut off, that may be all that is wrong: cut less before a finer grid.
+        # Clipped logits alone may cause the gap: clip less before refining the grid.
         if saturation < LARGEST_LOGIT and _is_cut(plan):
             saturation *= 2.0
         else:

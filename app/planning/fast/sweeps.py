@@ -21,7 +21,7 @@ from app.planning.rows import (
 
 
 class Scratch(NamedTuple):
-    """What kernels write while they work on one state; made once, for they allocate nothing."""
+    """Work arrays of the kernels for one state; made once, since kernels allocate nothing."""
 
     reads: Array  # expected next tables, grid.span + 1 apart
     excess: Array
@@ -31,7 +31,7 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(model: Model, grid: Grid) -> Scratch:
-    """Room for the longest row of every action, or of the three tables of a law."""
+    """Allocate work arrays for the longest row of every action, or of the three tables of a law."""
     actions, rows = model.weights.shape[2], grid.low.shape[1]
     return Scratch(
         reads=np.empty(max(actions, 3) * (grid.span + 1)),
@@ -44,12 +44,12 @@ def make_scratch(model: Model, grid: Grid) -> Scratch:
 
 @jit
 def final_step(model: Model, grid: Grid, table: Array, actions: Array, scratch: Scratch) -> None:
-    """The last step: exact at the grid points, then raised by what a chord of mu can lack."""
+    """The last step: exact at the grid points, then raised by the error of a chord of mu."""
     H, S, A = model.weights.shape
     h, span, stride = H - 1, grid.span, grid.span + 1
     base = grid.low[h, -1]
     lift = CURVATURE * grid.delta**2 / 8.0
-    # Nothing moves after the last action: thetas are 0, the entry moved up only has to be finite.
+    # Nothing moves after the last action: thetas are 0, and the upper entry only has to be finite.
     reads, thetas = scratch.reads, scratch.thetas
     reads[:] = 0.0
     thetas[:] = 0.0
@@ -66,10 +66,10 @@ def final_step(model: Model, grid: Grid, table: Array, actions: Array, scratch: 
 
 @jit
 def close_table(model: Model, grid: Grid, h: int, most: Array, table: Array, below: Array) -> None:
-    """Make the states' values of step h readable: ended rows, cut tops, values below, the mean.
+    """Complete the table of step h: ended rows, clipped tops, values below, and the mean row.
 
-    Ended rows are exact, for nothing is left to decide. The top of a cut row is the most that
-    can come, and below a row's window its lowest value bounds: the value grows with the logit.
+    Ended rows are exact, since no action is left. The top of a clipped row is the largest possible
+    value. Below a row's window its lowest value is an upper bound: values grow with the logit.
     """
     S, E = model.weights.shape[1], model.ended.shape[1]
     lift = CURVATURE * grid.delta**2 / 8.0
@@ -193,8 +193,8 @@ def evaluate(
 ) -> None:
     """The controller's own law: in ``laws[0]`` its (value, slope, loss) tables of the first step.
 
-    ``laws`` is (2, 3, rows * span). An index that falls below a cut window is worth no more than
-    the least bonuses to come: so the values bound what the controller gets from below.
+    ``laws`` is (2, 3, rows * span). An index below a clipped window is valued at the least
+    bonuses to come, so the values are lower bounds of what the controller gets.
     """
     H, S, A = model.weights.shape
     span, stride = grid.span, grid.span + 1

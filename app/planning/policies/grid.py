@@ -16,11 +16,11 @@ _shift = shift.py_func  # the same arithmetic, without the cost of entering comp
 
 @dataclass(frozen=True)
 class GridPolicy:
-    """Acts from the index g of the accumulated logit, g * delta, that it tracks by itself.
+    """Acts from the index g of the accumulated logit g * delta, which it tracks itself.
 
-    At step h in state s it looks up the action at g, held within the row's window, and then moves
-    g by w_h(s, a) / delta, rounded up with the probability of its fraction and down otherwise, so
-    that the index is right on average. Rows lie one after the other in ``actions``.
+    At step h in state s it looks up the action at g, clipped to the row's window, and then moves g
+    by w_h(s, a) / delta, rounded up with the probability of its fraction and down otherwise, so
+    that the index is unbiased. Rows lie one after the other in ``actions``.
     """
 
     kind: ClassVar[str] = "grid"
@@ -61,7 +61,7 @@ class GridPolicy:
         return low if index < low else min(index, high)
 
     def arrays(self) -> Arrays:
-        """Everything the policy knows, as plain arrays."""
+        """The policy as named arrays, for storage."""
         return {
             "delta": np.array(self.delta),
             "clip": np.array(self.clip),
@@ -74,7 +74,7 @@ class GridPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> GridPolicy:
-        """The policy that ``arrays`` came from."""
+        """Restore a policy from its arrays."""
         low, high = (int(bound) for bound in arrays["clip"])
         rest = {key: arrays[key] for key in ("low", "high", "offsets", "actions", "weights")}
         return cls(delta=float(arrays["delta"]), clip=(low, high), **rest)

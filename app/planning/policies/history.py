@@ -1,4 +1,4 @@
-"""The policy of the exact planner: one action for every history that the model allows."""
+"""The policy of the exact planner: one action for every history that is possible in the model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from app.learning.arrays import Arrays
 
-_ASTRAY = -1  # the memory of a history that the model holds impossible
+_ASTRAY = -1  # the memory of a history that is impossible in the model
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class HistoryPolicy:
 
     The node i of step h is the i-th history s_1, a_1, ..., s_h; its edge with action a has the
     number i * A + a. A node is found by its key, edge * S + state, in the sorted ``keys`` of its
-    step (at the first step, the state alone). After a transition that the model holds impossible
-    no action is better than another in the model: then actions are drawn uniformly.
+    step (at the first step, the state alone). After a transition that is impossible in
+    the model, actions are drawn uniformly.
     """
 
     kind: ClassVar[str] = "history"
@@ -57,7 +57,7 @@ class HistoryPolicy:
         return node if found else _ASTRAY
 
     def arrays(self) -> Arrays:
-        """Everything the policy knows, as plain arrays."""
+        """The policy as named arrays, for storage."""
         return {
             "sizes": np.array([self.actions, self.states]),
             "levels": self.levels,
@@ -67,6 +67,6 @@ class HistoryPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> HistoryPolicy:
-        """The policy that ``arrays`` came from."""
+        """Restore a policy from its arrays."""
         actions, states = (int(size) for size in arrays["sizes"])
         return cls(actions, states, arrays["levels"], arrays["keys"], arrays["choices"])

@@ -1,4 +1,4 @@
-"""The policy of a planner for rewards that are known: an action for every step and state."""
+"""A Markov policy: a table with one action for every step and state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from app.learning.trajectory import Trajectory
 
 @dataclass(frozen=True)
 class MarkovPolicy:
-    """Acts from the step and the state alone, the same way every time."""
+    """Acts from the step and the state alone, deterministically."""
 
     kind: ClassVar[str] = "markov"
 
@@ -37,9 +37,9 @@ class MarkovPolicy:
         return [(1.0, int(self.actions[step, state]), memory)]
 
     def agrees(self, trajectory: Trajectory) -> bool:
-        """Whether every action of ``trajectory`` is this policy's own."""
-        own = self.actions[np.arange(len(trajectory)), trajectory.states]
-        return bool((own == trajectory.actions).all())
+        """Whether this policy would have taken every action of ``trajectory``."""
+        taken = self.actions[np.arange(len(trajectory)), trajectory.states]
+        return bool((taken == trajectory.actions).all())
 
     def arrays(self) -> Arrays:
         """The table of actions."""
@@ -47,5 +47,5 @@ class MarkovPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> MarkovPolicy:
-        """The policy that ``arrays`` came from."""
+        """Restore a policy from its arrays."""
         return cls(arrays["actions"])

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.errors import InvalidValue
 from app.learning.arrays import Arrays, Floats
-from app.learning.network.input_scaling import Lens
+from app.learning.network.input_scaling import InputScaling
 from app.learning.network.network import Activation, Layer, Network
 
 _ACTIVATIONS: tuple[Activation, ...] = ("tanh", "relu")
@@ -31,7 +31,7 @@ class NetworkPolicy:
 
     network: Network
     theta: Floats
-    lens: Lens
+    scaling: InputScaling
 
     def act(
         self,
@@ -62,7 +62,7 @@ class NetworkPolicy:
 
     def probabilities(self, observations: Floats) -> Floats:
         """P(action | observation) for each row (n, k), shape (n, A)."""
-        return np.exp(self.network.log_probabilities(self.theta, self.lens(observations)))
+        return np.exp(self.network.log_probabilities(self.theta, self.scaling(observations)))
 
     @cached_property
     def layers(self) -> list[Layer]:
@@ -74,9 +74,9 @@ class NetworkPolicy:
         layers = enumerate(self.layers)
         return {
             "activation": np.array(self.network.activation),
-            "scaled": np.array(self.lens.scaled),
-            "low": self.lens.low,
-            "high": self.lens.high,
+            "scaled": np.array(self.scaling.scaled),
+            "low": self.scaling.low,
+            "high": self.scaling.high,
         } | {
             key: part
             for i, (weights, biases) in layers
@@ -85,11 +85,11 @@ class NetworkPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> NetworkPolicy:
-        """The policy that ``arrays`` came from."""
+        """Restore a policy from its arrays."""
         count = sum(key.startswith("weights.") for key in arrays)
         parts = [arrays[f"{name}.{i}"] for i in range(count) for name in ("weights", "biases")]
         sizes = (len(arrays["low"]), *(len(biases) for biases in parts[1::2]))
         activation = _ACTIVATIONS[_ACTIVATIONS.index(arrays["activation"].item())]
         theta = np.concatenate([part.ravel() for part in parts])
-        lens = Lens(arrays["low"], arrays["high"], bool(arrays["scaled"]))
-        return cls(Network(sizes, activation), theta, lens)
+        scaling = InputScaling(arrays["low"], arrays["high"], bool(arrays["scaled"]))
+        return cls(Network(sizes, activation), theta, scaling)

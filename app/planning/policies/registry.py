@@ -1,4 +1,4 @@
-"""Every kind of policy by its name: what turns stored arrays into a policy again."""
+"""The registry of policy kinds, which restores stored policies."""
 
 from __future__ import annotations
 

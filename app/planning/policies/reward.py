@@ -15,8 +15,8 @@ from app.learning.arrays import Arrays
 class RewardPolicy:
     """Acts from the indices (g, j) of the accumulated logit and widths, which it tracks itself.
 
-    It looks up the action at (g, j), held within the window of (step, state), then moves both by
-    what the action adds, rounded up with the probability of the fraction: right on average. The
+    It looks up the action at (g, j), clipped to the window of (step, state), then moves both by
+    what the action adds, rounded up with the probability of the fraction: both are unbiased. The
     points of a window lie one after the other in ``actions``, j fastest.
     """
 
@@ -40,7 +40,7 @@ class RewardPolicy:
         """The action at ``step`` in ``state``, and the indices after it."""
         action, g, theta_a, j, theta_b = self._move(step, state, memory)
         up = uniform < theta_a
-        # What is left of the number after one comparison is uniform again.
+        # Rescaled after one comparison, the number is uniform again.
         rest = uniform / theta_a if up else (uniform - theta_a) / (1.0 - theta_a)
         return action, (g + up, j + (rest < theta_b))
 
@@ -59,7 +59,7 @@ class RewardPolicy:
     def _move(
         self, step: int, state: int, memory: tuple[int, ...]
     ) -> tuple[int, int, float, int, float]:
-        """The action, and where it moves to: whole points, and the chance of one more, of each."""
+        """The action, and the move of both indices: whole points and the chance of one more."""
         g, j = memory or (0, 0)
         low_a, high_a = int(self.low_a[step, state]), int(self.high_a[step, state])
         low_b, high_b = int(self.low_b[step, state]), int(self.high_b[step, state])
@@ -74,11 +74,11 @@ class RewardPolicy:
         return action, g, theta_a, j, theta_b
 
     def arrays(self) -> Arrays:
-        """Everything the policy knows, as plain arrays."""
+        """The policy as named arrays, for storage."""
         return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> RewardPolicy:
-        """The policy that ``arrays`` came from."""
+        """Restore a policy from its arrays."""
         rest = {name: array for name, array in arrays.items() if name != "top"}
         return cls(top=int(arrays["top"]), **rest)

@@ -1,4 +1,4 @@
-"""A policy on tracked states that acts on plain ones: it keeps the automaton's memory itself."""
+"""A policy on tracked states, made to act on plain states by following the automaton."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class TrackedPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> TrackedPolicy:
-        """The policy that ``arrays`` came from."""
+        """Restore a policy from its arrays."""
         inner = {
             name.removeprefix(_PREFIX): array
             for name, array in arrays.items()

@@ -1,4 +1,4 @@
-"""The policy that knows nothing: every action with the same probability."""
+"""The uniform policy: every action with the same probability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.planning.problem import Plan
 
 @dataclass(frozen=True)
 class UniformPolicy:
-    """Every action with the same probability, whatever happened."""
+    """Draws every action with the same probability."""
 
     kind: ClassVar[str] = "uniform"
 
@@ -44,12 +44,12 @@ class UniformPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> UniformPolicy:
-        """The policy that ``arrays`` came from."""
+        """Restore a policy from its arrays."""
         return cls(int(arrays["actions"]))
 
 
 def plan_uniform(actions: int) -> Plan:
-    """The uniform policy as a plan; nothing is known of its value but that it is a probability."""
+    """The uniform policy as a plan; its value is only known to be a probability."""
     return Plan(
         "none",
         UniformPolicy(actions),

@@ -1,4 +1,4 @@
-"""Planning by brute force over histories, for tiny problems: the oracle of the other planners.
+"""The exact planner: brute force over histories, for tiny problems; the oracle of the others.
 
 A history s_1, a_1, ..., s_h is a node of a tree; the best policy picks the best action at every
 node, so its value follows backwards from the ends of episodes, whatever an episode is worth:
@@ -27,11 +27,11 @@ from app.planning.problem import Plan, PlanBudget, PlanningProblem
 Space = Literal["logit", "reward"]
 
 Worth = Callable[[Integers, Integers, Integers], Floats]
-"""What episodes are worth, many at a time.
+"""The values of whole episodes, many at a time.
 
 ``worth(states, actions, ended)`` takes n episodes of k actions each: ``states`` and ``actions``
 of shape (n, k), and ``ended`` of shape (n,): the state an episode ended in after its k actions
-(S when nobody said where), or -1 when it went on to the horizon. It gives n numbers.
+(S if it was not reported), or -1 if it reached the horizon. It returns n numbers.
 """
 
 HISTORY_BUDGET = PlanBudget(cells=5e6)
@@ -188,7 +188,7 @@ def _backward(tree: _Tree, worth: Worth) -> tuple[list[Integers], float]:
 
 
 def _improve(Q: Floats, choices: list[Integers]) -> Floats:
-    """Note the best actions, and give their values."""
+    """Append the best actions to ``choices`` and return their values."""
     choices.append(Q.argmax(axis=1))
     best: Floats = Q.max(axis=1)
     return best

@@ -1,4 +1,4 @@
-"""What episodes earn where they stop, and how far that bends over the cells of a grid.
+"""The rewards of episodes at their end, and how much they curve over the cells of a grid.
 
 The reward min(z, 1), z = mu(x) + y, is interpolated from the corners of a cell. It rises above that
 for two reasons. mu rises above its chord by at most K delta^2 / 8 with K >= -mu''. And min(., 1),
@@ -30,7 +30,7 @@ def bend(first: float, last: float) -> float:
 
 @jit
 def kink(low: float, high: float) -> float:
-    """How far min(z, 1) rises above its chord over low <= z <= high."""
+    """The most by which min(z, 1) exceeds its chord over low <= z <= high."""
     if high <= 1.0 or low >= 1.0:
         return 0.0
     return (high - 1.0) * (1.0 - low) / (high - low)

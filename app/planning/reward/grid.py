@@ -1,7 +1,7 @@
 """The grid of the reward-space planner: step, state, accumulated logit, accumulated width.
 
 A point (h, s, g, j) stands for alpha = offset + g * delta_a, the logit so far, and
-beta = j * delta_b, the widths so far, held at 1 = top * delta_b (past 1 they change nothing).
+beta = j * delta_b, the widths so far, clipped at 1 = top * delta_b (above 1 they change nothing).
 Action a moves g by w / delta_a = k + theta: to g + k + 1 with probability theta, to g + k
 otherwise; and j likewise by v / delta_b, but straight to ``top`` when it would reach it.
 """
@@ -36,7 +36,7 @@ class RewardModel(NamedTuple):
 
 
 class RewardGrid(NamedTuple):
-    """Which points exist, and how actions move between them."""
+    """The grid points, and how actions move between them."""
 
     delta_a: float
     delta_b: float
@@ -101,7 +101,7 @@ def make_grid(model: RewardModel, delta_a: float, top: int) -> RewardGrid:
 
 
 def _split(moves: Floats) -> tuple[Array, Array]:
-    """Whole points, and the chance of one more."""
+    """Split moves into whole grid points and the probability of one more."""
     nearest = np.rint(moves)
     moves = np.where(np.abs(moves - nearest) < _SNAP, nearest, moves)
     whole = np.floor(moves)

@@ -170,7 +170,7 @@ def lift(best: Array, over: Array) -> None:
 
 
 class Scratch(NamedTuple):
-    """What one state is worked out in, flat; A actions, the largest window na by nb."""
+    """Flat work arrays for one state with A actions and the largest window, na by nb."""
 
     reads: Array  # (A, na + 1, nb + 1): expected tables, from the moved first point on
     thetas: Array  # (A, 2), not flat
@@ -182,7 +182,7 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(grid: RewardGrid, kind: DTypeLike) -> Scratch:
-    """Room for the largest window; ``kind`` is the type of actions."""
+    """Allocate work arrays for the largest window; ``kind`` is the dtype of actions."""
     A = grid.steps_a.shape[2]
     na = int((grid.high_a - grid.low_a).max()) + 1
     nb = int((grid.high_b - grid.low_b).max()) + 1
@@ -199,7 +199,7 @@ def make_scratch(grid: RewardGrid, kind: DTypeLike) -> Scratch:
 
 @jit
 def settle(read: Array, theta: Array) -> None:
-    """Where a window has one point, interpolate there once and for all."""
+    """Interpolate once along an axis on which the window has a single point."""
     if read.shape[0] == 2:
         for j in range(read.shape[1]):
             read[0, j] += theta[0] * (read[1, j] - read[0, j])
@@ -245,7 +245,7 @@ def sweep_state(
     first, last = first - grid.layers[h], last - grid.layers[h]
     values = here[0][first:last].reshape(na, nb)
     uppers = here[1][first:last].reshape(na, nb)
-    # Of just this size, so that the arrays are contiguous and loops over them fast.
+    # Exactly this size, so that the arrays are contiguous and loops over them fast.
     thetas, over = scratch.thetas, scratch.over[: na * nb].reshape(na, nb)
     reads = scratch.reads[: A * (na + 1) * (nb + 1)].reshape(A, na + 1, nb + 1)
     rewards = scratch.rewards[: A * na * nb].reshape(A, na, nb)

@@ -1,8 +1,8 @@
-"""The law of the reward-space controller: a lower bound on what it is really worth.
+"""The law of the reward-space controller: a lower bound on its true value.
 
 The controller acts from grid sums (G, B); the true ones are alpha = G + xi and beta = B + eta (B
-counted past 1 without rounding: there it changes nothing). Rounding is right on average, so xi
-and eta are martingales with independent increments of each step. The forward pass carries, for
+counted past 1 without rounding: there it changes nothing). Rounding is unbiased, so xi and eta are
+martingales with independent increments at each step. The forward pass carries, for
 every point, its probability and the moments E[xi], E[eta], E[xi^2], E[eta^2], E[xi eta] on it.
 
 Where an episode stops, with z = mu(G) + B, c = 1 - z and X = mu'(G) xi + eta,
@@ -28,9 +28,9 @@ MOMENTS = 6  # probability, then E of xi, eta, xi^2, eta^2 and xi eta
 
 @jit
 def assured(moments: Array, x: float, y: float, drift: float) -> tuple[float, float]:
-    """What episodes that stop at grid sums (x, y) seem to be worth, and what they surely are.
+    """The grid value of episodes that stop at sums (x, y), and a lower bound of the true one.
 
-    Both times their probability; ``drift`` bounds |xi|.
+    Both are multiplied by their probability; ``drift`` bounds |xi|.
     """
     chance = moments[0]
     mu = sigmoid(x)
@@ -86,7 +86,7 @@ def leave(
     model: RewardModel, grid: RewardGrid, h: int, s: int, a: int, g: int, j: int, drift: float,
     source: Array, ahead: Array,
 ) -> tuple[float, float]:  # fmt: skip
-    """Move the mass at (h, s, g, j) on; gives the worth, seeming and sure, of what stops."""
+    """Move the mass at (h, s, g, j) on; returns the grid value and lower bound of what stops."""
     H, S, A = model.weights.shape
     x = model.offset + g * grid.delta_a + model.weights[h, s, a]
     y = j * grid.delta_b + model.widths[h, s, a]

@@ -2,10 +2,9 @@
 
 Maximises E[min{mu(offset + sum_h w_h) + sum_h v_h, 1} + sum_h b_h] over history-dependent policies.
 The sum of b is separable and needs no accumulator, so a point is (step, state, logit, widths), and
-the sum of widths is held at 1, past which it changes nothing. Upper bound: a supersolution
-(`reward_kernels`, `reward_ends`). Lower bound: the moments of the controller's rounding errors
-(`reward_law`).
-Both close at first order in the grid width near the kink, mu + beta = 1, and at second elsewhere.
+the sum of widths is clipped at 1, above which it changes nothing. Upper bound: a supersolution
+(`kernels`, `ends`). Lower bound: the moments of the controller's rounding errors (`law`). Both
+close at first order in the grid width near the kink, mu + beta = 1, and at second elsewhere.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from app.planning.reward.grid import RewardGrid, RewardModel, make_grid, pack
 from app.planning.rows import CURVATURE
 
 MAX_ACTIONS = 65535
-MAX_LOGIT = 1e6  # a sum past this is a mistake, and past the integers of a fine grid
+MAX_LOGIT = 1e6  # larger sums are mistakes, and overflow the integers of a fine grid
 MAX_HALVINGS = 20
-ROUNDING = 1e-9  # what floating point may cost a bound
+ROUNDING = 1e-9  # allowance for floating-point error in a bound
 _FIRST_TOP = 8  # points from 0 to 1 on the first grid
 _LOWER = "lower the horizon, the number of states or the weights, or use logit space"
 

@@ -376,7 +376,7 @@ class TestOptions:
         agent = make_agent(spec)
         assert agent.network.sizes == (2, *(4,) * 10, 3)
         assert agent.network.activation == "relu"
-        assert not agent.lens.scaled
+        assert not agent.scaling.scaled
         o = agent.options
         assert (o.step_size, o.advantages, o.batch) == (1.0, "raw", 30)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.errors import InvalidValue
-from app.learning.network.input_scaling import Lens
+from app.learning.network.input_scaling import InputScaling
 from app.learning.network.network import Network
 
 SHAPES = [((3, 4), "tanh"), ((2, 5, 3), "tanh"), ((2, 5, 3), "relu"), ((4, 6, 5, 4, 2), "relu")]
@@ -117,14 +117,14 @@ class TestLens:
     def test_bounds_become_one(self):
         seen = np.array([[0.0, -2.0], [9.0, 6.0], [4.5, 2.0], [18.0, -6.0]])
         wanted = [[-1, -1], [1, 1], [0, 0], [3, -2]]
-        np.testing.assert_allclose(Lens(self.LOW, self.HIGH)(seen), wanted, atol=1e-15)
+        np.testing.assert_allclose(InputScaling(self.LOW, self.HIGH)(seen), wanted, atol=1e-15)
 
     def test_numbers_may_stay_as_they_are(self):
         seen = np.array([[3.0, 5.0]])
-        np.testing.assert_array_equal(Lens(self.LOW, self.HIGH, scaled=False)(seen), seen)
+        np.testing.assert_array_equal(InputScaling(self.LOW, self.HIGH, scaled=False)(seen), seen)
 
     def test_numbers_far_out_of_bounds_are_held(self):
         seen = np.array([[1e300, -1e300]])
-        np.testing.assert_allclose(Lens(self.LOW, self.HIGH)(seen), [[10.0, -10.0]])
-        raw = Lens(self.LOW, self.HIGH, scaled=False)(seen)
+        np.testing.assert_allclose(InputScaling(self.LOW, self.HIGH)(seen), [[10.0, -10.0]])
+        raw = InputScaling(self.LOW, self.HIGH, scaled=False)(seen)
         np.testing.assert_allclose(raw, [[9 + 4.5 * 9, -2 - 4.5 * 8]])

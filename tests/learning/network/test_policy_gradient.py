@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.learning.network.network import Network
-from app.learning.network.policy_gradient import Lesson, advantage, batch_gradient
+from app.learning.network.policy_gradient import LabelledEpisode, advantage, batch_gradient
 
 NETWORK = Network((2, 3, 2), "tanh")
 HORIZON = 3
@@ -46,7 +46,7 @@ def differences(objective, theta, step=1e-6):
 
 def lesson(actions, theta=THETA, label=None):
     label = good(actions) if label is None else label
-    return Lesson(walk(actions), np.array(actions), label, theta)
+    return LabelledEpisode(walk(actions), np.array(actions), label, theta)
 
 
 @pytest.mark.parametrize("baseline", ["raw", "centred"])
@@ -91,15 +91,15 @@ def test_a_lesson_is_taken_where_it_was_played():
 
 
 def test_the_lens_is_looked_through():
-    doubled = Lesson(2 * walk((1, 0, 1)), np.array([1, 0, 1]), 1, THETA)
-    found = batch_gradient(NETWORK, [doubled], "raw", lens=lambda seen: seen / 2)
+    doubled = LabelledEpisode(2 * walk((1, 0, 1)), np.array([1, 0, 1]), 1, THETA)
+    found = batch_gradient(NETWORK, [doubled], "raw", scaling=lambda seen: seen / 2)
     np.testing.assert_array_equal(found, batch_gradient(NETWORK, [lesson((1, 0, 1))], "raw"))
 
 
 def test_episodes_of_different_lengths_and_none():
     full, short = lesson((1, 0, 1), label=1), lesson((1, 0, 1), label=1)
-    short = Lesson(short.observations[:1], short.actions[:1], 1, THETA)
-    empty = Lesson(np.empty((0, 2)), np.empty(0, dtype=np.int64), 1, THETA)
+    short = LabelledEpisode(short.observations[:1], short.actions[:1], 1, THETA)
+    empty = LabelledEpisode(np.empty((0, 2)), np.empty(0, dtype=np.int64), 1, THETA)
     alone = [batch_gradient(NETWORK, [one], "raw") for one in (full, short)]
     together = batch_gradient(NETWORK, [full, empty, short], "raw")
     np.testing.assert_allclose(together, (alone[0] + alone[1]) / 3, rtol=1e-12)

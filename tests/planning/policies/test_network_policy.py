@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from app.errors import InvalidValue
-from app.learning.network.input_scaling import Lens
+from app.learning.network.input_scaling import InputScaling
 from app.learning.network.network import Network
 from app.learning.randomness import uniform
 from app.planning.policies.network import NetworkPolicy
@@ -18,7 +18,9 @@ SEEN = (3.0, -1.0)
 def policy(activation="tanh", scaled=True, actions=4, seed=1):
     network = Network((2, 6, actions), activation)
     theta = np.random.default_rng(seed).normal(size=network.parameters)
-    return NetworkPolicy(network, theta, Lens(np.array([0.0, -5.0]), np.array([4.0, 5.0]), scaled))
+    return NetworkPolicy(
+        network, theta, InputScaling(np.array([0.0, -5.0]), np.array([4.0, 5.0]), scaled)
+    )
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
@@ -53,7 +55,7 @@ def test_stored_and_restored_it_is_the_same(activation, scaled):
     acting = policy(activation, scaled)
     again = unpack_policy(pack_policy(acting))
     assert isinstance(again, NetworkPolicy)
-    assert (again.network, again.lens.scaled) == (acting.network, scaled)
+    assert (again.network, again.scaling.scaled) == (acting.network, scaled)
     np.testing.assert_array_equal(again.theta, acting.theta)
     np.testing.assert_array_equal(again.probabilities(np.array([SEEN])),
                                   acting.probabilities(np.array([SEEN])))  # fmt: skip

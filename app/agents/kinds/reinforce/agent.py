@@ -21,9 +21,9 @@ from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
 from app.learning.arrays import Arrays
 from app.learning.network.adam import Adam
-from app.learning.network.input_scaling import Lens
+from app.learning.network.input_scaling import InputScaling
 from app.learning.network.network import Network
-from app.learning.network.policy_gradient import Lesson, batch_gradient
+from app.learning.network.policy_gradient import LabelledEpisode, batch_gradient
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
@@ -41,7 +41,7 @@ class Reinforce(Agent[ReinforceOptions]):
         super().__init__(spec, budget)
         box, o = spec.observations, self.options
         assert box is not None  # the base has refused the others
-        self.lens = Lens(np.array(box.low), np.array(box.high), o.inputs == "scaled")
+        self.scaling = InputScaling(np.array(box.low), np.array(box.high), o.inputs == "scaled")
         sizes = (box.size, *o.hidden, spec.actions)
         self.network = Network(sizes, o.activation)
         self.check_budget()
@@ -96,7 +96,7 @@ class Reinforce(Agent[ReinforceOptions]):
         theta = self.chain.newest.theta
         if mode == "learn":
             self._planned_at = len(self.chain.order)
-        policy = NetworkPolicy(self.network, theta, self.lens)
+        policy = NetworkPolicy(self.network, theta, self.scaling)
         seconds = time.perf_counter() - began
         return Plan("network", policy, self._success(), 1.0, 0.0, 0, theta.nbytes, seconds)
 
@@ -108,15 +108,15 @@ class Reinforce(Agent[ReinforceOptions]):
     def _update(self, state: Adam, verdicts: Sequence[Verdict]) -> Adam:
         """One gradient step; an episode that was played elsewhere counts as played by this."""
         lessons = [self.lesson(verdict, state) for verdict in verdicts]
-        gradient = batch_gradient(self.network, lessons, self.options.advantages, self.lens)
+        gradient = batch_gradient(self.network, lessons, self.options.advantages, self.scaling)
         return state.climb(gradient, self.options.step_size)
 
-    def lesson(self, verdict: Verdict, state: Adam) -> Lesson:
+    def lesson(self, verdict: Verdict, state: Adam) -> LabelledEpisode:
         """What a verdict has to teach, and the parameters that played, or else those given."""
         episode, label = verdict
         trajectory, player = self.experience.episodes[episode], self.authorship.of(episode)
         assert trajectory.observations is not None  # the experience has refused the others
-        return Lesson(
+        return LabelledEpisode(
             trajectory.observations,
             trajectory.actions,
             label,
