@@ -27,7 +27,7 @@ from app.api.routes import (
 from app.metrics import Metrics
 from app.service.runtime.container import open_container
 from app.settings import Settings
-from app.web.pages import dashboard, desk, sign_in
+from app.web.pages import agent, desk, episode, labellers, sign_in, start
 from app.web.render import assets
 
 log = logging.getLogger(__name__)
@@ -40,8 +40,8 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_container(settings, app.state.metrics) as host:
-            app.state.container = host
+        async with open_container(settings, app.state.metrics) as container:
+            app.state.container = container
             yield
         log.info("stopped")
 
@@ -61,7 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
     for part in (agents, episodes, labels, recordings, fleets, insights, keys, operations, docs):
         app.include_router(part.router)
-    for page in (sign_in, assets, desk, dashboard):
+    for page in (sign_in, assets, desk, start, agent, episode, labellers):
         app.include_router(page.router)
     app.include_router(desk.pages)
     problems.install(app)

@@ -1,4 +1,4 @@
-"""Who may call what: a dependency of every route that checks the caller's role."""
+"""Authentication: dependencies that find the caller of a request and check its role."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
+from app.api.http.dependencies import container_of
 from app.errors import Forbidden
 from app.service.access.keys import Caller, Role, check
-from app.service.runtime.container import Container
 
 READ = frozenset({Role.viewer})
 READ_EPISODES = frozenset({Role.viewer, Role.labeller})
@@ -23,42 +23,44 @@ TOKEN = "x-csrf-token"
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
-def host_of(request: Request) -> Container:
-    """The container that serves a request."""
-    host: Container = request.app.state.container
-    return host
-
-
 def guard(allowed: frozenset[Role]) -> Any:
-    """The dependency that lets only some roles through."""
+    """A dependency that returns the caller, or refuses a role that is not allowed."""
 
     async def caller(request: Request) -> Caller:
-        host: Container = request.app.state.container
         headers = request.headers
         authorization = headers.get("authorization")
         if authorization is None and (headers.get("cookie") or headers.get("sec-fetch-site")):
-            found = await browser(request, host)
+            found = await _browser_caller(request)
         else:
-            found = await host.keys.caller(authorization)
+            found = await container_of(request).keys.caller(authorization)
         check(found, allowed)
         return found
 
     return Depends(caller)
 
 
-async def browser(request: Request, host: Container) -> Caller:
-    """Who a request without a key comes from: a browser says so with the cookie of its session."""
-    headers, changes = request.headers, request.method not in _SAFE
+async def _browser_caller(request: Request) -> Caller:
+    """The caller of a browser's request, by its session cookie.
+
+    Requests that change something need the session's token, and must not come from another site.
+    """
+    container, headers = container_of(request), request.headers
+    changes = request.method not in _SAFE
     if changes and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         raise Forbidden("a page of another site may not do this")
-    session = await host.sessions.read(request.cookies.get(COOKIE))
+    session = await container.sessions.read(request.cookies.get(COOKIE))
     if session is None:
-        return await host.keys.caller(None)
-    if changes and host.keys.are_on:
+        return await container.keys.caller(None)
+    if changes and container.keys.are_on:
         given = headers.get(TOKEN, "").encode()
         if not hmac.compare_digest(given, session.token.encode()):
             raise Forbidden("a session needs its token: X-CSRF-Token, as the page has it")
     return session.caller
 
 
-TheContainer = Annotated[Container, Depends(host_of)]
+Reader = Annotated[Caller, guard(READ)]
+EpisodeReader = Annotated[Caller, guard(READ_EPISODES)]
+Actor = Annotated[Caller, guard(ACT)]
+Labeller = Annotated[Caller, guard(JUDGE)]
+Operator = Annotated[Caller, guard(OPERATE)]
+Administrator = Annotated[Caller, guard(ADMINISTER)]

@@ -1,14 +1,17 @@
-"""The hot path's route: declared like any other, served without the cost of solving dependencies.
+"""A route for the hot path: declared like any other, without FastAPI's dependency resolution.
 
-FastAPI walks a tree of dependencies, reads a body twice and validates what an endpoint returns. For
-a step that is most of the time there is. This route does the same for an endpoint of one shape: it
-takes the request, the path's parameters, one body and guards, and returns a model or plain values.
+FastAPI walks a tree of dependencies, parses the body twice and validates the return value. For a
+step that is most of the request's time. This route serves endpoints of one shape: optionally the
+request, string path parameters, one JSON body named ``body``, and dependencies that take the
+request alone. It returns a model or plain values. Any other endpoint is refused at start-up.
 """
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -17,31 +20,48 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 _JSON = (b"content-type", b"application/json")
+_UNSUPPORTED = {
+    "query_params": "query parameters",
+    "header_params": "header parameters",
+    "cookie_params": "cookie parameters",
+    "websocket_param_name": "a WebSocket parameter",
+    "http_connection_param_name": "an HTTPConnection parameter",
+    "response_param_name": "a Response parameter",
+    "background_tasks_param_name": "a BackgroundTasks parameter",
+    "security_scopes_param_name": "a SecurityScopes parameter",
+}
 
 
 class HotRoute(APIRoute):
-    """Serves `async def endpoint(request, *path, body, *guards) -> model or values`."""
+    """Serves ``async def endpoint([request], *path, body, *dependencies) -> model or values``.
+
+    A dependency is ``async def dependency(request)``.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.body_field is not None:  # an endpoint of another shape is served as usual
-            kind: Any = self.body_field.field_info.annotation
-            self._read = TypeAdapter(kind).validate_json
-            self._guards: list[tuple[str, Any]] = [
-                (str(guard.name), guard.call) for guard in self.dependant.dependencies
-            ]
+        _check_endpoint(self)
+        assert self.body_field is not None  # checked
+        schema: Any = self.body_field.field_info.annotation
+        self._read = TypeAdapter(schema).validate_json
+        self._takes_request = self.dependant.request_param_name is not None
+        self._dependencies: list[tuple[str, Any]] = [
+            (str(dependency.name), dependency.call) for dependency in self.dependant.dependencies
+        ]
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if self.body_field is None or scope["method"] not in (self.methods or ()):
+        if scope["method"] not in (self.methods or ()):
             await super().handle(scope, receive, send)
             return
         request = Request(scope, receive, send)
         values: dict[str, Any] = dict(scope["path_params"])
-        for name, guard in self._guards:
-            values[name] = await guard(request)
+        for name, dependency in self._dependencies:
+            values[name] = await dependency(request)
+        if self._takes_request:
+            values["request"] = request
         body = self._body(request, await request.body())
-        answer = await self.endpoint(request=request, body=body, **values)
+        answer = await self.endpoint(body=body, **values)
         if isinstance(answer, BaseModel):
             content = answer.__pydantic_serializer__.to_json(answer, exclude_unset=True)
         else:
@@ -51,26 +71,58 @@ class HotRoute(APIRoute):
         await send({"type": "http.response.body", "body": content})
 
     def _body(self, request: Request, content: bytes) -> Any:
-        """The body, checked; what is wrong with it is told as for every other route."""
+        """The validated body. Errors are the same as those of every other route."""
         kind = request.headers.get("content-type", "")
         if not kind.startswith("application/") or "json" not in kind:
-            # Also what keeps another site's form from posting here.
-            raise RequestValidationError([_error("missing", (), "a body of application/json")])
+            # This also refuses the forms of other sites, which cannot send JSON.
+            raise RequestValidationError([_error("missing", "a body of application/json")])
         try:
             return self._read(content)
         except ValidationError as error:
             problems = error.errors(include_url=False, include_context=True)
             if problems[0]["type"] == "json_invalid":
                 reason = problems[0]["ctx"]["error"]
-                raise RequestValidationError([_error("json_invalid", (), "", reason)]) from error
-            found = [{**one, "loc": ("body", *one["loc"])} for one in problems]
-            raise RequestValidationError(found, body=_plain(content)) from error
+                raise RequestValidationError([_error("json_invalid", "", reason)]) from error
+            found = [{**problem, "loc": ("body", *problem["loc"])} for problem in problems]
+            plain = TypeAdapter(Any).validate_json(content)
+            raise RequestValidationError(found, body=plain) from error
 
 
-def _plain(content: bytes) -> Any:
-    """The body as plain values, to point at what is wrong with it."""
-    return TypeAdapter(Any).validate_json(content)
+def _check_endpoint(route: HotRoute) -> None:
+    """Refuse an endpoint that this route would call with missing or wrong arguments."""
+    name, dependant = route.name, route.dependant
+    _check(inspect.iscoroutinefunction(route.endpoint), name, "is not `async def`")
+    _check(route.status_code in (None, 200), name, f"has the status code {route.status_code}")
+    _check_parameters(name, dependant)
+    _check(dependant.request_param_name in (None, "request"), name, "renames the request")
+    for path in dependant.path_params:
+        is_text = path.field_info.annotation is str
+        _check(is_text, name, f"has the path parameter {path.name!r}, which is not a str")
+    bodies = [body.name for body in dependant.body_params]
+    _check(bodies == ["body"], name, f"has the body parameters {bodies}; expected ['body']")
+    for dependency in dependant.dependencies:
+        _check_dependency(f"{name}: the dependency {dependency.name!r}", dependency)
 
 
-def _error(kind: str, loc: tuple[str, ...], message: str, reason: str = "") -> dict[str, Any]:
-    return {"type": kind, "loc": ("body", *loc), "msg": message, "ctx": {"error": reason}}
+def _check_dependency(name: str, dependency: Dependant) -> None:
+    _check(dependency.name is not None, name, "is not a parameter of the endpoint")
+    _check(inspect.iscoroutinefunction(dependency.call), name, "is not `async def`")
+    _check(not dependency.dependencies, name, "has dependencies of its own")
+    _check(not dependency.path_params, name, "has path parameters")
+    _check(not dependency.body_params, name, "has body parameters")
+    _check(dependency.request_param_name is not None, name, "does not take the request")
+    _check_parameters(name, dependency)
+
+
+def _check_parameters(name: str, dependant: Dependant) -> None:
+    for field, words in _UNSUPPORTED.items():
+        _check(not getattr(dependant, field), name, f"has {words}")
+
+
+def _check(condition: bool, name: str, fault: str) -> None:
+    if not condition:
+        raise TypeError(f"HotRoute cannot serve {name}: it {fault}. Use a usual APIRoute.")
+
+
+def _error(kind: str, message: str, reason: str = "") -> dict[str, Any]:
+    return {"type": kind, "loc": ("body",), "msg": message, "ctx": {"error": reason}}

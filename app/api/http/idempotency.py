@@ -1,15 +1,15 @@
-"""Idempotency-Key, for every POST that creates something."""
+"""The Idempotency-Key header: a repeated POST creates one thing, not two."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
 
-from fastapi import Header, Request
+from fastapi import Depends, Header, Request
 
-from app.service.access.idempotency import Remember
+from app.api.http.dependencies import container_of
+from app.service.access.idempotency import Answers, Remember
 from app.service.access.keys import Caller
-from app.service.runtime.container import Container
 
 Result = TypeVar("Result")
 
@@ -17,21 +17,40 @@ IdempotencyKey = Annotated[
     str | None,
     Header(
         max_length=255,
-        description="makes a retry safe: the same key and body make one thing, not two",
+        description="makes a retry safe: the same key and body create one thing, not two",
     ),
 ]
 
 
-async def once(
-    request: Request,
-    host: Container,
-    caller: Caller,
-    key: str | None,
-    act: Callable[[Remember | None], Awaitable[Result]],
-    again: Callable[[str], Awaitable[Result]],
-) -> Result:
-    """Carry a request out, or answer it from what it made before."""
-    if key is None:
-        return await act(None)
-    scope = f"{caller.key} {request.method} {request.url.path}"[:200]
-    return await host.answers.once(scope, key, await request.body(), act, again)
+class OnceOnly:
+    """Carries out a request once for each Idempotency-Key."""
+
+    def __init__(self, request: Request, answers: Answers, key: str | None) -> None:
+        self._request = request
+        self._answers = answers
+        self._key = key
+
+    async def run(
+        self,
+        caller: Caller,
+        create: Callable[[Remember | None], Awaitable[Result]],
+        created_before: Callable[[str], Awaitable[Result]],
+    ) -> Result:
+        """The result of ``create``.
+
+        If a request with the same key created something before, ``created_before`` answers with
+        the id of that.
+        """
+        if self._key is None:
+            return await create(None)
+        request = self._request
+        scope = f"{caller.key} {request.method} {request.url.path}"[:200]
+        body = await request.body()
+        return await self._answers.once(scope, self._key, body, create, created_before)
+
+
+async def _once_only(request: Request, idempotency_key: IdempotencyKey = None) -> OnceOnly:
+    return OnceOnly(request, container_of(request).answers, idempotency_key)
+
+
+Once = Annotated[OnceOnly, Depends(_once_only)]

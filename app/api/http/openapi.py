@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from app.api.http import examples
-from app.api.http.problems import declared
+from app.api.http.responses import declared
 from app.wire.agents import DEFAULT_KIND
 from app.wire.problems import Problem
 

@@ -1,12 +1,16 @@
-"""Parameters that several routes take, with the words that describe them."""
+"""Path and query parameters that several routes take, and checks that types cannot express."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from fastapi import Path, Query
 
-# The patterns only describe: an id that nobody has is 404, however it is spelled.
+from app.errors import InvalidValue
+
+# The patterns are for documentation only. An id of any other form answers 404.
 AgentId = Annotated[
     str,
     Path(
@@ -26,5 +30,24 @@ EpisodeId = Annotated[
 KeyId = Annotated[str, Path(description="the id of a key", examples=["key_0123456789abcdef"])]
 Limit = Annotated[int, Query(ge=1, le=500, description="how many at most")]
 Cursor = Annotated[
-    str | None, Query(max_length=100, description="`next` of the page before, to read on")
+    str | None, Query(max_length=100, description="`next` of the previous page, to read on")
 ]
+
+
+def read_cursor(text: str, parts: int) -> tuple[int, ...]:
+    """The numbers that a cursor consists of."""
+    pieces = text.split("-")
+    if len(pieces) != parts or not all(p.isascii() and p.isdigit() and len(p) < 19 for p in pieces):
+        raise InvalidValue("?cursor", "the value of `next` in the previous page")
+    return tuple(int(piece) for piece in pieces)
+
+
+def check_metadata(metadata: Mapping[str, Any], largest: int, field: str = "metadata") -> None:
+    """Refuse metadata that is too large, or that is not valid JSON."""
+    try:
+        # A lone surrogate is a valid str; only encoding it fails.
+        size = len(json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode())
+    except (ValueError, RecursionError) as error:
+        raise InvalidValue(field, "JSON with finite numbers and Unicode text") from error
+    if size > largest:
+        raise InvalidValue(field, f"at most {largest} bytes as JSON")

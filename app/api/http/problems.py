@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 
-_STATUS: dict[type[PlauditError], tuple[int, str, str]] = {
+PROBLEMS: dict[type[PlauditError], tuple[int, str, str]] = {
     InvalidValue: (422, "invalid_value", "A value cannot be used"),
     BudgetExceeded: (422, "too_large", "More than this server serves"),
     NotFound: (404, "not_found", "There is no such thing"),
@@ -41,11 +41,11 @@ _STATUS: dict[type[PlauditError], tuple[int, str, str]] = {
     StorageUnavailable: (503, "storage_unavailable", "Nothing was stored"),
     JobFailed: (503, "learning_failed", "Learning failed"),
 }
-_HEADERS = {
+HEADERS = {
     401: {"WWW-Authenticate": "Bearer"},
     503: {"Retry-After": "1"},
 }
-_TITLES = {
+TITLES = {
     400: ("bad_request", "The request cannot be read"),
     404: ("not_found", "There is no such thing"),
     405: ("method_not_allowed", "This path does not take this method"),
@@ -81,10 +81,10 @@ def problem(
 
 def problem_of(error: PlauditError, request_id: str | None) -> Problem:
     """The problem that a domain error is."""
-    known = next((cls for cls in type(error).__mro__ if cls in _STATUS), None)
+    known = next((cls for cls in type(error).__mro__ if cls in PROBLEMS), None)
     if known is None:
-        return problem(500, *_TITLES[500], "the request could not be carried out", request_id)
-    status, code, title = _STATUS[known]
+        return problem(500, *TITLES[500], "the request could not be carried out", request_id)
+    status, code, title = PROBLEMS[known]
     errors: list[FieldError] = []
     if isinstance(error, Conflict):
         code = error.code
@@ -121,7 +121,7 @@ def _validation_problem(error: RequestValidationError, request_id: str | None) -
             found.append(entry)
     first = found[0]
     name = first.parameter or (first.pointer or "").strip("/").replace("/", ".") or "body"
-    _, code, title = _STATUS[InvalidValue]
+    _, code, title = PROBLEMS[InvalidValue]
     return problem(422, code, title, f"{name}: {first.detail}", request_id, found[:50])
 
 
@@ -131,7 +131,7 @@ def respond(answer: Problem, headers: dict[str, str] | None = None) -> Response:
         answer.model_dump(exclude_none=True),
         status_code=answer.status,
         media_type=MEDIA_TYPE,
-        headers={**_HEADERS.get(answer.status, {}), **(headers or {})},
+        headers={**HEADERS.get(answer.status, {}), **(headers or {})},
     )
 
 
@@ -150,7 +150,7 @@ def install(app: FastAPI) -> None:
         return respond(_validation_problem(error, request_id_of(request)))
 
     async def http(request: Request, error: HTTPException) -> Response:
-        code, title = _TITLES.get(error.status_code, ("http_error", "The request was refused"))
+        code, title = TITLES.get(error.status_code, ("http_error", "The request was refused"))
         answer = problem(error.status_code, code, title, str(error.detail), request_id_of(request))
         headers = dict(error.headers or {})
         if error.status_code == 405:
@@ -170,7 +170,7 @@ def unexpected(error: Exception, request_id: str) -> Response:
     """What nobody foresaw: the reason is for the log alone."""
     log.exception("request failed unexpectedly", exc_info=error)
     detail = "the request could not be carried out; the log has the reason"
-    return respond(problem(500, *_TITLES[500], detail, request_id))
+    return respond(problem(500, *TITLES[500], detail, request_id))
 
 
 def _allowed(app: FastAPI, request: Request) -> str:
@@ -187,62 +187,3 @@ def request_id_of(request: Request) -> str | None:
     """The id that this request goes by."""
     found: str | None = request.scope.get("request_id")
     return found
-
-
-def declared(*statuses: int, guarded: bool = True) -> dict[int | str, dict[str, Any]]:
-    """The problems that a route may answer with, for OpenAPI; without a key too if not guarded."""
-    return {
-        status: _declaration(status)
-        for status in sorted({403, *((401,) if guarded else ()), *statuses})
-    }
-
-
-_EXAMPLES = {
-    400: (*_TITLES[400], "There was an error parsing the body"),
-    401: (*_STATUS[Unauthenticated][1:], "this server needs a key: Authorization: Bearer …"),
-    403: (
-        *_STATUS[Forbidden][1:],
-        "a key with the role viewer may not do this; it takes operator",
-    ),
-    404: (*_STATUS[NotFound][1:], "there is no agent 'agt_0123456789'"),
-    409: ("episode_over", _STATUS[Conflict][2], "the episode is over: it is awaiting_label"),
-    413: (*_TITLES[413], "a body may have 8000000 bytes (PLAUDIT_BODY_BYTES)"),
-    416: (*_TITLES[416], "the recording has 48213 bytes"),
-    422: (*_STATUS[InvalidValue][1:], "horizon: expected greater than or equal to 1"),
-    503: (*_STATUS[StorageUnavailable][1:], "the database cannot be written"),
-}
-_MEANINGS = {
-    400: "The body cannot be read",
-    401: "No key, or one that nobody knows",
-    403: "The key's role does not allow this, or this host name is not served",
-    404: "There is no such thing",
-    409: "It does not fit the present state",
-    413: "The body is too large",
-    416: "There are no such bytes",
-    422: "A value cannot be used",
-    503: "Try again in a moment",
-}
-
-
-def _declaration(status: int) -> dict[str, Any]:
-    code, title, detail = _EXAMPLES[status]
-    errors = []
-    if status == 422:
-        errors = [FieldError(pointer="/horizon", detail="expected greater than or equal to 1")]
-    shown = problem(status, code, title, detail, "0f8b6d1c2a3e4f50", errors)
-    content = {
-        "schema": {"$ref": "#/components/schemas/Problem"},
-        "example": shown.model_dump(exclude_none=True),
-    }
-    headers = {
-        name: {"description": _PURPOSES[name], "schema": {"type": "string"}}
-        for name in _HEADERS.get(status, {})
-    }
-    more = {"headers": headers} if headers else {}
-    return {"description": _MEANINGS[status], "content": {MEDIA_TYPE: content}, **more}
-
-
-_PURPOSES = {
-    "WWW-Authenticate": "how to authenticate: Bearer",
-    "Retry-After": "seconds to wait before trying again",
-}

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 
-from app.api.http import checks
-from app.api.http.auth import OPERATE, READ, TheContainer, guard
-from app.api.http.created import created, location
-from app.api.http.idempotency import IdempotencyKey, once
-from app.api.http.parameters import AgentId, Cursor, Limit
-from app.api.http.problems import declared
-from app.errors import NotFound
+from app.api.http.auth import Operator, Reader
+from app.api.http.dependencies import AgentViews, MetadataBytes, Registry
+from app.api.http.idempotency import Once
+from app.api.http.parameters import AgentId, Cursor, Limit, check_metadata, read_cursor
+from app.api.http.responses import created, declared, location
 from app.service.access.idempotency import Remember
-from app.service.access.keys import Caller
 from app.service.agents.specification import read_specification
-from app.service.runtime.container import Container
-from app.service.runtime.ids import agent_id, read_agent_id
-from app.service.views import wire_views
-from app.storage.queries import reading
 from app.wire.agents import AgentChanges, AgentPage, AgentView, NewAgent, Specification
 
 log = logging.getLogger(__name__)
@@ -40,83 +32,66 @@ async def create_agent(
     request: Request,
     response: Response,
     body: NewAgent,
-    host: TheContainer,
-    caller: Annotated[Caller, guard(OPERATE)],
-    idempotency_key: IdempotencyKey = None,
+    registry: Registry,
+    views: AgentViews,
+    metadata_bytes: MetadataBytes,
+    caller: Operator,
+    once: Once,
 ) -> AgentView:
     """Create an agent. It plans at once; its first episode waits for that plan."""
-    checks.bounded(body.metadata, host.settings.metadata_bytes)
+    check_metadata(body.metadata, metadata_bytes)
     display = None if body.display is None else body.display.model_dump(mode="json")
-    given = body.model_dump(mode="json", include=_SPECIFICATION, exclude_unset=True)
-    specification = read_specification(given)
+    specification = read_specification(
+        body.model_dump(mode="json", include=_SPECIFICATION, exclude_unset=True)
+    )
 
-    async def act(remember: Remember | None) -> AgentView:
-        agent = await host.roster.create(
+    async def create(remember: Remember | None) -> AgentView:
+        agent = await registry.create(
             body.name, specification, dict(body.metadata), display, remember
         )
         kind = specification.algorithm.kind
         log.info("agent created", extra={"agent": agent.id, "kind": kind, "by": caller.key})
-        return await show(host, agent.number)
+        return await views.read(agent.id)
 
-    async def again(made: str) -> AgentView:
-        return await show(host, read_agent_id(made))
-
-    view = await once(request, host, caller, idempotency_key, act, again)
+    view = await once.run(caller, create, views.read)
     response.headers["Location"] = location(request, f"/v1/agents/{view.id}")
     return view
 
 
 @router.get("", summary="List agents", responses=declared(422, 503))
 async def list_agents(
-    host: TheContainer,
-    _: Annotated[Caller, guard(READ)],
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    views: AgentViews, _: Reader, limit: Limit = 50, cursor: Cursor = None
 ) -> AgentPage:
     """Agents in the order they were created."""
-    after = 0 if cursor is None else checks.cursor(cursor, 1)[0]
-    rows = await host.database.read(reading.agent_page, after, limit + 1)
-    items = [wire_views.agent_view(row, host.loaded.agents.get(row.id)) for row in rows[:limit]]
-    return AgentPage(items=items, next=str(rows[limit - 1].position) if len(rows) > limit else None)
+    after = 0 if cursor is None else read_cursor(cursor, 1)[0]
+    return await views.page(after, limit)
 
 
 @router.get("/{agent}", summary="Read an agent", responses=declared(404, 503))
-async def read_agent(
-    agent: AgentId, host: TheContainer, _: Annotated[Caller, guard(READ)]
-) -> AgentView:
+async def read_agent(agent: AgentId, views: AgentViews, _: Reader) -> AgentView:
     """An agent: its specification and where it stands."""
-    return await show(host, read_agent_id(agent))
+    return await views.read(agent)
 
 
 @router.patch("/{agent}", summary="Change an agent", responses=declared(404, 413, 422, 503))
 async def change_agent(
     agent: AgentId,
     body: AgentChanges,
-    host: TheContainer,
-    _: Annotated[Caller, guard(OPERATE)],
+    registry: Registry,
+    views: AgentViews,
+    metadata_bytes: MetadataBytes,
+    _: Operator,
 ) -> AgentView:
     """Change its name, metadata or display, or pause it."""
-    changes = body.model_dump(mode="json", exclude_unset=True)
-    checks.bounded(body.metadata or {}, host.settings.metadata_bytes)
-    hosted = await host.loaded.agent(read_agent_id(agent))
-    await host.roster.describe(hosted, changes)
-    return await show(host, hosted.number)
+    check_metadata(body.metadata or {}, metadata_bytes)
+    hosted = await registry.find(agent)
+    await registry.describe(hosted, body.model_dump(mode="json", exclude_unset=True))
+    return await views.read(agent)
 
 
 @router.delete("/{agent}", status_code=204, summary="Delete an agent", responses=declared(404, 503))
-async def delete_agent(
-    agent: AgentId, host: TheContainer, caller: Annotated[Caller, guard(OPERATE)]
-) -> None:
+async def delete_agent(agent: AgentId, registry: Registry, caller: Operator) -> None:
     """Delete an agent with all its episodes."""
-    hosted = await host.loaded.agent(read_agent_id(agent))
-    await host.roster.delete(hosted)
+    hosted = await registry.find(agent)
+    await registry.delete(hosted)
     log.info("agent deleted", extra={"agent": hosted.id, "by": caller.key})
-
-
-async def show(host: Container, number: int) -> AgentView:
-    """The view of an agent; it is loaded, for what its plan is worth."""
-    agent = await host.loaded.agent(number)
-    row = await host.database.read(reading.agent_row, number)
-    if row is None:
-        raise NotFound("agent", agent_id(number))
-    return wire_views.agent_view(row, agent)

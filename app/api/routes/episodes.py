@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
-from sqlalchemy import Connection
 
-from app.api.http import checks
-from app.api.http.auth import ACT, READ_EPISODES, TheContainer, guard
-from app.api.http.created import created, location
-from app.api.http.idempotency import IdempotencyKey, once
-from app.api.http.parameters import AgentId, Cursor, EpisodeId, Limit
-from app.api.http.problems import declared
-from app.errors import InvalidValue, NotFound
+from app.api.http.auth import Actor, EpisodeReader
+from app.api.http.dependencies import EpisodeViews, Lifecycle, MetadataBytes, Registry
+from app.api.http.idempotency import Once
+from app.api.http.parameters import (
+    AgentId,
+    Cursor,
+    EpisodeId,
+    Limit,
+    check_metadata,
+    read_cursor,
+)
+from app.api.http.responses import created, declared, location
+from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
-from app.service.access.keys import Caller
-from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.runtime.container import Container
-from app.service.runtime.ids import episode_id, read_agent_id
-from app.service.views import wire_views
-from app.storage.queries import labelling, reading
 from app.wire.base import Status
 from app.wire.episodes import EpisodePage, EpisodeSummary, EpisodeView, Finish, NewEpisode
 
@@ -37,32 +36,32 @@ async def start_episode(
     request: Request,
     response: Response,
     agent: AgentId,
-    host: TheContainer,
-    caller: Annotated[Caller, guard(ACT)],
+    registry: Registry,
+    lifecycle: Lifecycle,
+    views: EpisodeViews,
+    metadata_bytes: MetadataBytes,
+    caller: Actor,
+    once: Once,
     body: NewEpisode | None = None,
-    idempotency_key: IdempotencyKey = None,
 ) -> EpisodeSummary:
     """Start an episode. Its policy is pinned now: learning during it never changes it."""
-    body = body or NewEpisode()
-    checks.bounded(body.metadata, host.settings.metadata_bytes)
-    hosted = await host.loaded.agent(read_agent_id(agent))
+    new = body or NewEpisode()
+    check_metadata(new.metadata, metadata_bytes)
+    hosted = await registry.find(agent)
 
-    async def act(remember: Remember | None) -> EpisodeSummary:
-        episode = await host.play.start(
+    async def start(remember: Remember | None) -> EpisodeSummary:
+        episode = await lifecycle.start(
             hosted,
-            body.mode,
-            body.wait,
-            body.external_id,
-            dict(body.metadata),
-            body.labels_wanted,
+            new.mode,
+            new.wait,
+            new.external_id,
+            dict(new.metadata),
+            new.labels_wanted,
             remember,
         )
-        return await summary(host, episode)
+        return await views.summary(episode)
 
-    async def again(made: str) -> EpisodeSummary:
-        return await summary(host, await host.loaded.episode(made))
-
-    view = await once(request, host, caller, idempotency_key, act, again)
+    view = await once.run(caller, start, views.read_summary)
     response.headers["Location"] = location(request, f"/v1/episodes/{view.id}")
     return view
 
@@ -74,13 +73,14 @@ async def start_episode(
 )
 async def finish_episode(
     episode: EpisodeId,
-    host: TheContainer,
-    _: Annotated[Caller, guard(ACT)],
+    lifecycle: Lifecycle,
+    views: EpisodeViews,
+    _: Actor,
     body: Finish | None = None,
 ) -> EpisodeSummary:
     """End it where the environment did; or, once after the last step, say where that led."""
-    body = body or Finish()
-    return await summary(host, await host.play.finish(episode, body.state, body.terminated))
+    end = body or Finish()
+    return await views.summary(await lifecycle.finish(episode, end.state, end.terminated))
 
 
 @router.post(
@@ -89,40 +89,24 @@ async def finish_episode(
     responses=declared(404, 409, 503),
 )
 async def abandon_episode(
-    episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(ACT)]
+    episode: EpisodeId, lifecycle: Lifecycle, views: EpisodeViews, _: Actor
 ) -> EpisodeSummary:
     """No label will come; its transitions still count."""
-    return await summary(host, await host.play.abandon(episode))
+    return await views.summary(await lifecycle.abandon(episode))
 
 
 @router.get("/episodes/{episode}", summary="Read an episode", responses=declared(404, 503))
-async def read_episode(
-    episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(READ_EPISODES)]
-) -> EpisodeView:
-    """Its steps and labels, and which step made the model expect what."""
-    loaded = await host.loaded.episode(episode)
-    hosted, agent, number = loaded.agent, loaded.agent.number, loaded.number
-    row, steps, labels = await host.database.read(_read, agent, number)
-    if row is None:
-        raise NotFound("episode", episode)
-    return wire_views.episode_view(hosted, row, steps, labels, await host.loaded.insight(hosted))
-
-
-def _read(connection: Connection, agent: int, number: int) -> tuple[Any, Any, Any]:
-    """An episode, its steps and its labels as they are at one moment."""
-    return (
-        reading.episode_row(connection, agent, number),
-        reading.step_rows(connection, agent, number),
-        labelling.label_rows(connection, agent, number),
-    )
+async def read_episode(episode: EpisodeId, views: EpisodeViews, _: EpisodeReader) -> EpisodeView:
+    """Its steps and labels, and what each step adds to the model's prediction."""
+    return await views.read(episode)
 
 
 @router.get(
     "/episodes", summary="List episodes: the labelling queue", responses=declared(404, 422, 503)
 )
 async def list_episodes(
-    host: TheContainer,
-    _: Annotated[Caller, guard(READ_EPISODES)],
+    views: EpisodeViews,
+    _: EpisodeReader,
     agent: Annotated[str | None, Query(description="of one agent")] = None,
     status: Annotated[Status | None, Query(description="with one status")] = None,
     external_id: Annotated[
@@ -139,55 +123,17 @@ async def list_episodes(
     cursor: Cursor = None,
 ) -> EpisodePage:
     """Episodes in one of three orders."""
-    number = None if agent is None else (await host.loaded.agent(read_agent_id(agent))).number
     if order == "informative":
         if status not in (None, "awaiting_label") or external_id is not None:
             raise InvalidValue("?order", "oldest or newest, unless it is what awaits a label")
-        return await _informative(host, number, limit, cursor)
-    after = None if cursor is None else checks.cursor(cursor, 3)
-    rows = await host.database.read(
-        reading.episode_page,
-        number,
+        skip = 0 if cursor is None else read_cursor(cursor, 1)[0]
+        return await views.most_informative(agent, skip, limit)
+    after = None if cursor is None else read_cursor(cursor, 3)
+    return await views.page(
+        agent,
         status,
         external_id,
         order == "newest",
         None if after is None else (after[0], after[1], after[2]),
-        limit + 1,
+        limit,
     )
-    items = [await _listed(host, row) for row in rows[:limit]]
-    last = rows[limit - 1] if len(rows) > limit else None
-    following = None if last is None else f"{last.created_at}-{last.agent}-{last.number}"
-    return EpisodePage(items=items, next=following)
-
-
-async def _informative(
-    host: Container, agent: int | None, limit: int, cursor: str | None
-) -> EpisodePage:
-    skip = 0 if cursor is None else checks.cursor(cursor, 1)[0]
-    queue = await host.judgement.queue(agent)
-    items: list[EpisodeSummary] = []
-    for score, owner, number in queue[skip : skip + limit]:
-        row = await host.database.read(reading.episode_row, owner, number)
-        if row is not None and row.status == "awaiting_label":
-            view = await _listed(host, row)
-            items.append(view.model_copy(update={"information": score}))
-    following = str(skip + limit) if len(queue) > skip + limit else None
-    return EpisodePage(items=items, next=following)
-
-
-async def _listed(host: Container, row: Any) -> EpisodeSummary:
-    agent = await host.loaded.agent(row.agent)
-    episode = host.loaded.episodes.get(episode_id(row.agent, row.number))
-    length = row.length if row.length is not None else (episode.length if episode else None)
-    if length is None:
-        steps = await host.database.read(reading.step_rows, row.agent, row.number)
-        length = len(steps)
-    return EpisodeSummary(**wire_views.episode_fields(row, agent.horizon, length))
-
-
-async def summary(host: Container, episode: HostedEpisode) -> EpisodeSummary:
-    """An episode as it is stored now."""
-    row = await host.database.read(reading.episode_row, episode.agent.number, episode.number)
-    if row is None:
-        raise NotFound("episode", episode.id)
-    return EpisodeSummary(**wire_views.episode_fields(row, episode.agent.horizon, episode.length))

@@ -1,28 +1,25 @@
-"""For simulators and fleets: logged episodes in and out."""
+"""For simulators and fleets: import and export of logged episodes."""
 
 from __future__ import annotations
 
 import json
 import logging
 from collections.abc import AsyncIterator
-from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from app.api.http import checks
-from app.api.http.auth import OPERATE, TheContainer, guard
-from app.api.http.idempotency import IdempotencyKey, once
-from app.api.http.parameters import AgentId
-from app.api.http.problems import declared
+from app.api.http.auth import Operator
+from app.api.http.dependencies import ImportExport, MetadataBytes, Registry
+from app.api.http.idempotency import Once
+from app.api.http.parameters import AgentId, check_metadata
+from app.api.http.responses import declared
 from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
-from app.service.access.keys import Caller
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.import_export import LoggedEpisode
 from app.service.labelling.verdicts import Verdict, majority
-from app.service.runtime.container import Container
-from app.service.runtime.ids import episode_id, read_agent_id
+from app.service.runtime.ids import episode_id
 from app.wire.trajectories import LoggedTrajectory, Trajectories, TrajectoriesAnswer
 
 log = logging.getLogger(__name__)
@@ -46,58 +43,67 @@ _LINE = {
     responses=declared(404, 409, 413, 422, 503),
 )
 async def import_trajectories(
-    request: Request,
     agent: AgentId,
     body: Trajectories,
-    host: TheContainer,
-    caller: Annotated[Caller, guard(OPERATE)],
-    idempotency_key: IdempotencyKey = None,
+    registry: Registry,
+    import_export: ImportExport,
+    metadata_bytes: MetadataBytes,
+    caller: Operator,
+    once: Once,
 ) -> TrajectoriesAnswer:
     """All are taken or none, and they are learned from once. Lines of an export fit as they are."""
-    hosted = await host.loaded.agent(read_agent_id(agent))
-    logged = [_logged(one, i, host) for i, one in enumerate(body.trajectories)]
+    hosted = await registry.find(agent)
+    logged = []
+    for i, trajectory in enumerate(body.trajectories):
+        check_metadata(trajectory.metadata, metadata_bytes, f"trajectories.{i}.metadata")
+        logged.append(_logged(trajectory, f"trajectories.{i}"))
 
-    async def act(remember: Remember | None) -> TrajectoriesAnswer:
-        numbers = await host.logbook.take_in(hosted, logged, remember)
+    async def take(remember: Remember | None) -> TrajectoriesAnswer:
+        numbers = await import_export.take_in(hosted, logged, remember)
         fields = {"agent": hosted.id, "episodes": len(numbers), "by": caller.key}
         log.info("episodes imported", extra=fields)
-        return _taken(hosted, numbers)
+        return _answer(hosted, numbers)
 
-    async def again(made: str) -> TrajectoriesAnswer:
-        first, end = made.split("-")
-        return _taken(hosted, range(int(first), int(end)))
+    async def taken_before(numbers: str) -> TrajectoriesAnswer:
+        first, end = numbers.split("-")
+        return _answer(hosted, range(int(first), int(end)))
 
-    return await once(request, host, caller, idempotency_key, act, again)
+    return await once.run(caller, take, taken_before)
 
 
-def _logged(one: LoggedTrajectory, place: int, host: Container) -> LoggedEpisode:
-    checks.bounded(one.metadata, host.settings.metadata_bytes, f"trajectories.{place}.metadata")
-    status = one.status if one.status in ("completed", "abandoned") else None
-    verdicts = _verdicts(one)
-    if one.label is not None and status is not None:
-        raise InvalidValue(f"trajectories.{place}.status", "labelled, where there is a label")
-    if one.label is not None and one.label != majority(verdicts):
-        raise InvalidValue(f"trajectories.{place}.label", "the majority of its verdicts")
+def _logged(trajectory: LoggedTrajectory, field: str) -> LoggedEpisode:
+    """A logged episode as the service takes it."""
+    status = trajectory.status if trajectory.status in ("completed", "abandoned") else None
+    verdicts = _verdicts(trajectory)
+    if trajectory.label is not None and status is not None:
+        raise InvalidValue(f"{field}.status", "labelled, because there is a label")
+    if trajectory.label is not None and trajectory.label != majority(verdicts):
+        raise InvalidValue(f"{field}.label", "the majority of its verdicts")
     return LoggedEpisode(
-        states=one.states,
-        actions=one.actions,
+        states=trajectory.states,
+        actions=trajectory.actions,
         verdicts=verdicts,
-        settled=one.label is not None,
-        labels_wanted=one.labels_wanted,
-        terminated=one.terminated,
+        settled=trajectory.label is not None,
+        labels_wanted=trajectory.labels_wanted,
+        terminated=trajectory.terminated,
         status=status,
-        external_id=one.external_id,
-        metadata=dict(one.metadata),
+        external_id=trajectory.external_id,
+        metadata=dict(trajectory.metadata),
     )
 
 
-def _verdicts(one: LoggedTrajectory) -> list[Verdict]:
-    if one.verdicts:
-        return [Verdict(int(said.label), said.labeller, said.comment) for said in one.verdicts]
-    return [] if one.label is None else [Verdict(int(one.label), one.labeller)]
+def _verdicts(trajectory: LoggedTrajectory) -> list[Verdict]:
+    if trajectory.verdicts:
+        return [
+            Verdict(int(verdict.label), verdict.labeller, verdict.comment)
+            for verdict in trajectory.verdicts
+        ]
+    if trajectory.label is None:
+        return []
+    return [Verdict(int(trajectory.label), trajectory.labeller)]
 
 
-def _taken(agent: HostedAgent, numbers: range) -> TrajectoriesAnswer:
+def _answer(agent: HostedAgent, numbers: range) -> TrajectoriesAnswer:
     return TrajectoriesAnswer(
         agent=agent.id,
         imported=len(numbers),
@@ -117,13 +123,13 @@ def _taken(agent: HostedAgent, numbers: range) -> TrajectoriesAnswer:
     },
 )
 async def export_episodes(
-    agent: AgentId, host: TheContainer, _: Annotated[Caller, guard(OPERATE)]
+    agent: AgentId, registry: Registry, import_export: ImportExport, _: Operator
 ) -> StreamingResponse:
     """JSON lines of every episode that is over, oldest first; `trajectories` takes them back."""
-    hosted = await host.loaded.agent(read_agent_id(agent))
+    hosted = await registry.find(agent)
 
     async def lines() -> AsyncIterator[str]:
-        async for line in host.logbook.lines(hosted):
+        async for line in import_export.lines(hosted):
             yield json.dumps(line) + "\n"
 
     return StreamingResponse(lines(), media_type=LINES)

@@ -6,9 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from app.api.http.auth import JUDGE, TheContainer, guard
+from app.api.http.auth import Labeller
+from app.api.http.dependencies import Labels
 from app.api.http.parameters import EpisodeId
-from app.api.http.problems import declared
+from app.api.http.responses import declared
 from app.service.access.keys import ANYONE, Caller
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.labelling import verdicts
@@ -21,34 +22,28 @@ _PROBLEMS = declared(404, 409, 413, 422, 503)
 
 @router.post("", summary="Label an episode", responses=_PROBLEMS)
 async def give_label(
-    episode: EpisodeId,
-    body: Verdict,
-    host: TheContainer,
-    caller: Annotated[Caller, guard(JUDGE)],
+    episode: EpisodeId, body: Verdict, labels: Labels, caller: Labeller
 ) -> VerdictAnswer:
     """Good or bad. The same label again is harmless; another is a conflict.
 
     Where the episode wants labels of several people, each has one of their own.
     """
-    return _answer(await host.judgement.give(episode, _verdict(body, caller)))
+    return _answer(await labels.give(episode, _verdict(body, caller)))
 
 
 @router.put("", summary="Replace a label", responses=_PROBLEMS)
 async def replace_label(
-    episode: EpisodeId,
-    body: Verdict,
-    host: TheContainer,
-    caller: Annotated[Caller, guard(JUDGE)],
+    episode: EpisodeId, body: Verdict, labels: Labels, caller: Labeller
 ) -> VerdictAnswer:
     """The model is then what it would have been with this label from the start."""
-    return _answer(await host.judgement.replace(episode, _verdict(body, caller)))
+    return _answer(await labels.replace(episode, _verdict(body, caller)))
 
 
 @router.delete("", summary="Withdraw a label", responses=declared(404, 409, 422, 503))
 async def withdraw_label(
     episode: EpisodeId,
-    host: TheContainer,
-    caller: Annotated[Caller, guard(JUDGE)],
+    labels: Labels,
+    caller: Labeller,
     labeller: Annotated[
         str | None,
         Query(
@@ -59,7 +54,7 @@ async def withdraw_label(
     ] = None,
 ) -> VerdictAnswer:
     """The model is then what it would have been without it."""
-    return _answer(await host.judgement.withdraw(episode, _labeller(caller, labeller)))
+    return _answer(await labels.withdraw(episode, _labeller(caller, labeller)))
 
 
 def _verdict(body: Verdict, caller: Caller) -> verdicts.Verdict:
@@ -67,7 +62,7 @@ def _verdict(body: Verdict, caller: Caller) -> verdicts.Verdict:
 
 
 def _labeller(caller: Caller, given: str | None) -> str | None:
-    """Whose verdict it is: a tool with one key says for whom it speaks, else it is the key's."""
+    """The labeller: the name that the request gives, else the name of the key."""
     return given or (None if caller is ANYONE else caller.name)
 
 

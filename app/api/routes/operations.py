@@ -1,19 +1,16 @@
-"""For operators: alive, ready, and numbers to watch."""
+"""For operators: liveness, readiness and metrics."""
 
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from app.api.http.auth import READ, TheContainer, guard
-from app.api.http.problems import declared
-from app.errors import PlauditError
-from app.service.access.keys import Caller
-from app.storage.queries import reading
+from app.api.http.auth import Reader
+from app.api.http.dependencies import Readiness
+from app.api.http.responses import declared
 from app.wire.operations import Health
 
 router = APIRouter(tags=["operations"])
@@ -36,13 +33,9 @@ async def read_health() -> Health:
         **declared(guarded=False),
     },
 )
-async def read_readiness(host: TheContainer) -> Response:
-    """Whether the database answers and a learning process has come up."""
-    state = "ok" if host.processes.ready else "starting"
-    try:
-        await host.database.read(reading.last_position)
-    except PlauditError:
-        state = "unavailable"
+async def read_readiness(readiness: Readiness) -> Response:
+    """Whether the database answers and a learning process has started."""
+    state = await readiness.state()
     body = {"status": state, "version": VERSION}
     return JSONResponse(body, status_code=200 if state == "ok" else 503)
 
@@ -53,12 +46,12 @@ async def read_readiness(host: TheContainer) -> Response:
     response_class=PlainTextResponse,
     responses={
         200: {
-            "description": "Prometheus' text form",
+            "description": "Prometheus' text format",
             "content": {"text/plain": {"example": "plaudit_steps_total 1234.0\n"}},
         },
         **declared(),
     },
 )
-async def read_metrics(host: TheContainer, _: Annotated[Caller, guard(READ)]) -> Response:
-    """In Prometheus' text form."""
-    return Response(host.metrics.render(), media_type=CONTENT_TYPE_LATEST)
+async def read_metrics(request: Request, _: Reader) -> Response:
+    """In Prometheus' text format."""
+    return Response(request.app.state.metrics.render(), media_type=CONTENT_TYPE_LATEST)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
-from app.api.http.auth import ACT, READ_EPISODES, TheContainer, guard
+from app.api.http.auth import Actor, EpisodeReader
+from app.api.http.dependencies import RecordingBytes, Recordings
 from app.api.http.parameters import EpisodeId
-from app.api.http.problems import declared
+from app.api.http.responses import declared
 from app.errors import NotFound
-from app.service.access.keys import Caller
 from app.service.episodes.recordings import MEDIA_TYPES, Recording
-from app.service.runtime.container import Container
-from app.service.views.wire_views import moment
+from app.service.views.times import moment
 from app.wire.episodes import RecordingView
 
 router = APIRouter(prefix="/v1/episodes/{episode}/recording", tags=["recordings"])
@@ -50,15 +48,18 @@ _SAFE = {
     },
 )
 async def put_recording(
-    request: Request, episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(ACT)]
+    request: Request,
+    episode: EpisodeId,
+    recordings: Recordings,
+    largest: RecordingBytes,
+    _: Actor,
 ) -> RecordingView:
-    """A picture or a video, in place of the one before. What it is is told by its content."""
+    """A picture or a video; it replaces an earlier one. Its type is detected from its content."""
     content = await request.body()
-    largest = host.settings.recording_bytes
     if len(content) > largest:
         detail = f"a recording may have {largest} bytes (PLAUDIT_RECORDING_BYTES)"
         raise HTTPException(413, detail)
-    return _view(episode, await host.recordings.put(episode, content))
+    return _view(episode, await recordings.put(episode, content))
 
 
 @router.get(
@@ -73,13 +74,12 @@ async def put_recording(
     },
 )
 async def read_recording(
-    request: Request,
-    episode: EpisodeId,
-    host: TheContainer,
-    _: Annotated[Caller, guard(READ_EPISODES)],
+    request: Request, episode: EpisodeId, recordings: Recordings, _: EpisodeReader
 ) -> Response:
-    """The recording, or a part of it: videos can be searched."""
-    recording = await _found(host, episode)
+    """The recording, or the part of it that `Range` asks for."""
+    recording = await recordings.find(episode)
+    if recording is None:
+        raise NotFound("recording of", episode)
     tag = f'"{recording.at:x}-{recording.size:x}"'
     headers = {**_SAFE, "ETag": tag, "Content-Type": recording.media_type}
     if request.headers.get("if-none-match") == tag:
@@ -94,15 +94,13 @@ async def read_recording(
         first, length, status = part.start, len(part), 206
         headers["Content-Range"] = f"bytes {first}-{part.stop - 1}/{recording.size}"
     headers["Content-Length"] = str(length)
-    return StreamingResponse(_pieces(host, episode, first, length), status, headers)
+    return StreamingResponse(_pieces(recordings, episode, first, length), status, headers)
 
 
 @router.delete("", status_code=204, summary="Remove a recording", responses=declared(404, 503))
-async def remove_recording(
-    episode: EpisodeId, host: TheContainer, _: Annotated[Caller, guard(ACT)]
-) -> None:
-    """The episode stays."""
-    await host.recordings.drop(episode)
+async def remove_recording(episode: EpisodeId, recordings: Recordings, _: Actor) -> None:
+    """Delete the recording; the episode stays."""
+    await recordings.drop(episode)
 
 
 def _view(episode: str, recording: Recording) -> RecordingView:
@@ -114,13 +112,6 @@ def _view(episode: str, recording: Recording) -> RecordingView:
             "at": moment(recording.at),
         }
     )
-
-
-async def _found(host: Container, episode: str) -> Recording:
-    recording = await host.recordings.find(episode)
-    if recording is None:
-        raise NotFound("recording of", episode)
-    return recording
 
 
 def _part(wanted: str, size: int) -> range | None:
@@ -141,8 +132,10 @@ def _part(wanted: str, size: int) -> range | None:
     return range(first, min(last, size - 1) + 1)
 
 
-async def _pieces(host: Container, episode: str, first: int, length: int) -> AsyncIterator[Any]:
+async def _pieces(
+    recordings: Recordings, episode: str, first: int, length: int
+) -> AsyncIterator[bytes]:
     """The content, a few megabytes at a time."""
     for place in range(first, first + length, _AT_ONCE):
         rest = first + length - place
-        yield await host.recordings.read(episode, place, min(rest, _AT_ONCE))
+        yield await recordings.read(episode, place, min(rest, _AT_ONCE))

@@ -12,7 +12,7 @@ from app.service.agents.hosted_agent import HostedAgent
 from app.service.agents.specification import Limits, check_limits
 from app.service.runtime.cache import Loaded
 from app.service.runtime.events import Broadcast
-from app.service.runtime.ids import agent_id, new_agent_number
+from app.service.runtime.ids import agent_id, new_agent_number, read_agent_id
 from app.service.training.scheduler import Learning
 from app.storage import commands
 from app.storage.database import Database, now_milliseconds
@@ -52,6 +52,10 @@ class Roster:
             self._learning.request(await self._loaded.agent(number))
         for number, episodes in await self._database.read(reading.agents_deleted):
             await self._purge(number, episodes)
+
+    async def find(self, agent: str) -> HostedAgent:
+        """An agent by its id."""
+        return await self._loaded.agent(read_agent_id(agent))
 
     async def create(
         self,

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.errors import NotFound
-from app.learning.trajectory import UNREPORTED, Trajectory
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan
 from app.service.episodes.hosted_episode import HostedEpisode
+from app.service.episodes.trajectories import trajectory_of
 from app.service.runtime.cache import Loaded
 from app.service.training.scheduler import Learning
 from app.service.training.worker import EXPLOIT
@@ -95,13 +95,7 @@ class Effects:
         if insight is None or row is None:
             return None
         steps = await self._database.read(reading.step_rows, hosted.agent.number, hosted.number)
-        trajectory = Trajectory(
-            np.array([step.state for step in steps], dtype=np.int64),
-            np.array([step.action for step in steps], dtype=np.int64),
-            UNREPORTED if row.final is None else row.final,
-            row.ended,
-        )
-        return insight.predict(trajectory)
+        return insight.predict(trajectory_of(steps, row.final, row.ended))
 
 
 def _shown(agent: HostedAgent) -> HostedPlan | None:

@@ -27,6 +27,7 @@ from app.service.runtime.events import Broadcast
 from app.service.runtime.filing import Filing
 from app.service.training.process_pool import LearningProcesses
 from app.service.training.scheduler import Learning
+from app.service.views.views import Views
 from app.settings import Settings
 from app.storage.database import Database
 
@@ -94,6 +95,9 @@ class Container:
         self.roster = Roster(self.database, self.loaded, self.learning, self.broadcast, limits)
         self.logbook = Logbook(self.database, self.learning, self.broadcast)
         self.answers = Answers(self.database)
+        self.views = Views(
+            self.database, self.loaded, self.judgement, self.processes, self.broadcast
+        )
         secret = settings.admin_key
         self.keys = Keys(
             self.database,

@@ -1,1 +1,1 @@
-"""What clients and pages read: rows and models as wire schemas and documents."""
+"""Read models: each loads what one response or page shows, as wire schemas or dataclasses."""

@@ -1,4 +1,4 @@
-"""The series that a dashboard draws: how often episodes were good, and what the model expected."""
+"""Learning curves: how often episodes were good, and what each policy version promised."""
 
 from __future__ import annotations
 
@@ -6,15 +6,58 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from app.learning.statistics.intervals import wilson
+from sqlalchemy import Connection
 
-__all__ = ["observed", "outcomes", "thinned", "wilson"]
+from app.learning.statistics.intervals import wilson as wilson  # pages draw intervals too
+from app.service.runtime.cache import Loaded
+from app.service.runtime.ids import read_agent_id
+from app.service.views.times import moment
+from app.storage.database import Database
+from app.storage.queries import labelling, reading
+from app.wire.insight import CurveView, ObservedPoint, PolicyPoint
 
 MOST_POINTS = 200
 
 
-def observed(labels: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
-    """(episode, label) in order, in at most 200 groups: the share of good ones, its interval."""
+class CurveViews:
+    """Reads learning curves for the API."""
+
+    def __init__(self, database: Database, cache: Loaded) -> None:
+        self._database = database
+        self._cache = cache
+
+    async def read(self, agent: str) -> CurveView:
+        """The learning curve of an agent."""
+        hosted = await self._cache.agent(read_agent_id(agent))
+        labels, versions = await self._database.read(_read_curve, hosted.number)
+        return CurveView(
+            agent=hosted.id,
+            observed=observed([(row.number, row.label) for row in labels]),
+            policies=[policy_point(row) for row in thinned(versions)],
+        )
+
+
+def _read_curve(connection: Connection, agent: int) -> tuple[Sequence[Any], Sequence[Any]]:
+    return labelling.verdicts_of(connection, agent), reading.version_rows(connection, agent)
+
+
+def policy_point(row: Any) -> PolicyPoint:
+    """A policy version as its wire schema."""
+    return PolicyPoint(
+        version=row.version,
+        episodes=row.episodes,
+        labels=row.labels,
+        planner=row.planner,
+        value=row.value,
+        gap=row.gap,
+        predicted=row.predicted,
+        seconds=row.seconds,
+        at=moment(row.at),
+    )
+
+
+def observed(labels: Sequence[tuple[int, int]]) -> list[ObservedPoint]:
+    """Group (episode, label) pairs into at most 200 points: share of good labels, 95 % interval."""
     size = max(1, math.ceil(len(labels) / MOST_POINTS))
     points = []
     for first in range(0, len(labels), size):
@@ -22,13 +65,13 @@ def observed(labels: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
         good = sum(label for _, label in group)
         low, high = wilson(good, len(group))
         points.append(
-            {
-                "episode": group[-1][0],
-                "labels": first + len(group),
-                "success": good / len(group),
-                "low": low,
-                "high": high,
-            }
+            ObservedPoint(
+                episode=group[-1][0],
+                labels=first + len(group),
+                success=good / len(group),
+                low=low,
+                high=high,
+            )
         )
     return points
 
@@ -36,17 +79,17 @@ def observed(labels: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
 def outcomes(verdicts: Sequence[Any]) -> list[tuple[int, int]]:
     """(labels before it, label) of every labelled episode that was played to learn.
 
-    Several verdicts on an episode are several labels, and one outcome: they go together.
+    Several labels of one episode count as one outcome.
     """
     found: dict[int, tuple[int, int]] = {}
-    for before, one in enumerate(verdicts):
-        if one.mode == "learn" and one.outcome is not None:
-            found.setdefault(one.number, (before, one.outcome))
+    for before, verdict in enumerate(verdicts):
+        if verdict.mode == "learn" and verdict.outcome is not None:
+            found.setdefault(verdict.number, (before, verdict.outcome))
     return list(found.values())
 
 
 def thinned(rows: Sequence[Any]) -> list[Any]:
-    """At most 200 of the rows, evenly, the last among them."""
+    """At most 200 of the rows, evenly spaced, the last row included."""
     if len(rows) <= MOST_POINTS:
         return list(rows)
     places = {round(i * (len(rows) - 1) / (MOST_POINTS - 1)) for i in range(MOST_POINTS)}

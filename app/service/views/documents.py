@@ -1,19 +1,68 @@
-"""An agent's model and policy as plain JSON, for people and for clients that act by themselves."""
+"""An agent's model and its policies as JSON documents."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from app.agents.tabular_insight import Insight
+from app.errors import InvalidValue
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan
+from app.service.runtime.cache import Loaded
+from app.service.runtime.ids import read_agent_id
 
 GENERATOR = "splitmix64"
 
 
+@dataclass(frozen=True)
+class PolicyDocument:
+    """A policy that a client can run by itself; docs/policy.md says how."""
+
+    agent: HostedAgent
+    plan: HostedPlan
+    episode: int  # the number of the episode that its random numbers are for
+
+    @property
+    def tag(self) -> str:
+        """Identifies the document; it changes with its content."""
+        return f"{self.plan.version}.{self.plan.episode}.{self.episode}"
+
+    async def content(self) -> dict[str, Any]:
+        """The document itself; large tables are converted in a thread."""
+        return await asyncio.to_thread(policy_document, self.agent, self.plan, self.episode)
+
+
+class Documents:
+    """Finds models and policies."""
+
+    def __init__(self, cache: Loaded) -> None:
+        self._cache = cache
+
+    async def model(self, agent: str) -> dict[str, Any]:
+        """What an agent believes."""
+        hosted = await self._cache.agent(read_agent_id(agent))
+        insight = await self._cache.insight(hosted)
+        return await asyncio.to_thread(model_document, hosted, insight)
+
+    async def policy(
+        self, agent: str, mode: Literal["learn", "exploit"], episode: str | None
+    ) -> PolicyDocument:
+        """The policy of the next episode, or the one that a running episode is pinned to."""
+        hosted = await self._cache.agent(read_agent_id(agent))
+        if episode is None:
+            number = hosted.next_episode
+            return PolicyDocument(hosted, hosted.plan_for(number, mode), number)
+        pinned = await self._cache.episode(episode)
+        if pinned.agent is not hosted or pinned.plan is None:
+            raise InvalidValue("?episode", "a running episode of this agent")
+        return PolicyDocument(hosted, pinned.plan, pinned.number)
+
+
 def model_document(agent: HostedAgent, insight: Insight | None) -> dict[str, Any]:
-    """The learned weights, visits, transition estimate and bonuses."""
+    """The learned weights, visit counts, transition estimate and bonuses."""
     head: dict[str, Any] = {"agent": agent.id, "policy_version": agent.version}
     if insight is None:
         return head | dict.fromkeys(
@@ -31,7 +80,7 @@ def model_document(agent: HostedAgent, insight: Insight | None) -> dict[str, Any
 
 
 def _transitions(agent: HostedAgent, insight: Insight) -> list[dict[str, Any]]:
-    """What follows each state and action that was tried."""
+    """The estimated successors of every state and action that was tried."""
     _, S, A = insight.weights.shape
     states, actions = agent.states, agent.actions
     rows = []
@@ -60,7 +109,7 @@ def _follower(states: Any, column: int, chance: float, S: int) -> dict[str, Any]
 
 
 def policy_document(agent: HostedAgent, plan: HostedPlan, episode: int) -> dict[str, Any]:
-    """A policy that a client can run by itself; docs/policy.md says how."""
+    """A policy with everything that a client needs to run it."""
     policy = plan.policy
     return {
         "agent": agent.id,
@@ -68,7 +117,7 @@ def policy_document(agent: HostedAgent, plan: HostedPlan, episode: int) -> dict[
         "episode_number": episode,
         "label_required": plan.label_required,
         "horizon": agent.horizon,
-        "seed": str(agent.seed),  # 63 bits: more than a JSON number is sure to keep
+        "seed": str(agent.seed),  # 63 bits; a JSON number may lose some of them
         "generator": GENERATOR,
         "states": agent.specification.states.model_dump(mode="json"),
         "actions": agent.specification.actions.model_dump(mode="json"),

@@ -1,47 +1,44 @@
-"""Why an action was taken, for clients that ask."""
+"""Why an action was taken, for clients that send ``explain``."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-
-import numpy as np
 
 from app.learning.randomness import generator
-from app.learning.trajectory import Trajectory
 from app.service.episodes.hosted_episode import HostedEpisode
+from app.service.episodes.trajectories import trajectory_of
 from app.service.runtime.cache import Loaded
 from app.storage.database import Database
 from app.storage.queries import reading
+from app.wire.steps import ExplanationView
 
-_ROLLOUTS = 3  # address of the generator
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why an action was taken."""
-
-    visits: int
-    success_probability: float
-    bonus_share: float
+_ROLLOUTS = 3  # the stream of random numbers that rollouts draw from
 
 
-async def explain(database: Database, loaded: Loaded, episode: HostedEpisode) -> Explanation | None:
-    """Why the last step's action was taken, if the agent has beliefs to explain it with."""
-    insight = await loaded.insight(episode.agent)
-    plan, memory = episode.plan, episode.memory
-    if insight is None:
-        return None
-    rows = await database.read(reading.step_rows, episode.agent.number, episode.number)
-    played = Trajectory(
-        np.array([row.state for row in rows]), np.array([row.action for row in rows])
-    )
-    step, state, action = rows[-1].step, rows[-1].state, rows[-1].action
-    rng = generator(episode.agent.seed, _ROLLOUTS, episode.number, step)
-    if plan is None:
-        chance = insight.predict(played)
-    else:
-        chance = await asyncio.to_thread(insight.success_from, plan.policy, played, memory, rng)
-    bonus = float(insight.bonuses[step, state, action])
-    share = bonus / (bonus + chance) if bonus + chance > 0 else 0.0
-    return Explanation(int(insight.visits[state, action]), chance, share)
+class Explanations:
+    """Explains the last action of an episode with the agent's model."""
+
+    def __init__(self, database: Database, cache: Loaded) -> None:
+        self._database = database
+        self._cache = cache
+
+    async def explain(self, episode: HostedEpisode) -> ExplanationView | None:
+        """Why the last action was taken; None where the agent has no model."""
+        agent = episode.agent
+        insight = await self._cache.insight(agent)
+        plan, memory = episode.plan, episode.memory
+        if insight is None:
+            return None
+        rows = await self._database.read(reading.step_rows, agent.number, episode.number)
+        played, last = trajectory_of(rows), rows[-1]
+        if plan is None:
+            chance = insight.predict(played)
+        else:
+            rng = generator(agent.seed, _ROLLOUTS, episode.number, last.step)
+            chance = await asyncio.to_thread(insight.success_from, plan.policy, played, memory, rng)
+        bonus = float(insight.bonuses[last.step, last.state, last.action])
+        return ExplanationView(
+            visits=int(insight.visits[last.state, last.action]),
+            success_probability=chance,
+            bonus_share=bonus / (bonus + chance) if bonus + chance > 0 else 0.0,
+        )

@@ -1,53 +1,28 @@
-"""The page of an agent: how it has been doing, what it believes, and how long it will take."""
+"""The page of an agent: its learning curve, its policies, its episodes and its beliefs."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from sqlalchemy import Connection
 
-from app.agents.baseline import LONGEST, uniform_success
-from app.agents.state_summary import Follower, Pair, Places, followers_of, least_known, places_of
-from app.agents.tabular_insight import Insight
-from app.api.http.auth import READ, TheContainer
-from app.errors import InvalidValue, NotFound
-from app.learning.statistics.forecast import SHARE, Forecast, forecast
+from app.api.http.auth import READ
+from app.api.http.dependencies import AgentOverviews
+from app.errors import InvalidValue
 from app.service.access.keys import Caller
-from app.service.agents.hosted_agent import HostedAgent
-from app.service.runtime.ids import episode_id, read_agent_id
-from app.service.views.curves import outcomes, thinned, wilson
-from app.storage.queries import browsing, labelling, reading
+from app.service.views.beliefs import Beliefs, StateBelief
 from app.web.pages.sign_in import PageRoute, page_guard
-from app.web.render.charts import CurveChart, heat, learning_chart
+from app.web.render.charts import heat, learning_chart
 from app.web.render.templates import render
 from app.web.render.wording import Names, words
+from app.wire.agents import AgentView
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-_EPISODES = 15  # listed at once
-_VERSIONS = 10
-_UNCERTAIN = 8
-_FOLLOWERS = 20
-_LISTED = 20  # states, where they are not drawn
-_MOST_CELLS = 400  # that are a table with numbers
-_MOST_SQUARES = 10_000  # that are drawn at all
+_MOST_CELLS = 400  # of a grid that is a table with numbers; a larger one is a picture
 _MOST_OPTIONS = 400  # states in a list to choose from
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What the database says."""
-
-    row: Any
-    labels: Sequence[Any]
-    versions: Sequence[Any]
-    episodes: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -59,160 +34,75 @@ class Cell:
     weight: float
     visits: int
     bonus: float
-    heat: str
+    heat: str  # a CSS class
 
 
 @dataclass(frozen=True)
-class Beliefs:
-    """What the agent believes, ready to be drawn."""
+class StateMap:
+    """The states of an agent as they are drawn."""
 
-    features: str
-    offset: float
-    rows: list[list[Cell]]  # a grid; empty where there is none
+    rows: list[list[Cell]]  # of a grid; empty where there is none
     is_table: bool  # with numbers in the cells
-    listed: list[Cell]  # the states that matter most
-    unvisited: int
-    states: int
-    uncertain: list[Pair]
-    state: int
-    action: int
-    tried: int
-    followers: list[Follower]
+    listed: list[Cell]  # the states with the largest weights
 
 
 @router.get("/agents/{agent}")
 async def agent_page(
     request: Request,
     agent: str,
-    host: TheContainer,
+    overviews: AgentOverviews,
     _: Annotated[Caller, page_guard(READ)],
     state: Annotated[str | None, Query(max_length=20)] = None,
     action: Annotated[str | None, Query(max_length=20)] = None,
     before: Annotated[str | None, Query(max_length=20)] = None,
 ) -> Response:
-    """The whole page; a script fetches it again when something happens and swaps what changed."""
-    hosted = await host.loaded.agent(read_agent_id(agent))
-    until = None if before is None else _whole(before, "?before", 2**31)
-    seen = await host.database.read(_read, hosted.number, until)
-    if seen.row is None:
-        raise NotFound("agent", hosted.id)
-    insight = await host.loaded.insight(hosted)
-    spaces = hosted.specification
-    chosen = (
-        None if state is None else _whole(state, "?state", spaces.states.size),
-        None if action is None else _whole(action, "?action", spaces.actions.size),
+    """The whole page. Its script fetches it again after every event and swaps what changed."""
+    overview = await overviews.read(
+        agent, _whole(before, "?before"), _whole(state, "?state"), _whole(action, "?action")
     )
-    names = Names(spaces, seen.row.display)
-    context = await asyncio.to_thread(_context, hosted, seen, insight, chosen, names)
-    return render(request, "agent.html", **context, **words(), names=names)
-
-
-def _whole(text: str, field: str, below: int) -> int:
-    if text.isascii() and text.isdigit() and int(text) < below:
-        return int(text)
-    raise InvalidValue(field, f"a whole number from 0 to {below - 1}")
-
-
-def _read(connection: Connection, agent: int, before: int | None) -> Seen:
-    return Seen(
-        reading.agent_row(connection, agent),
-        labelling.verdicts_of(connection, agent),
-        reading.version_rows(connection, agent),
-        browsing.newest_episodes(connection, agent, before, _EPISODES + 1),
+    names = Names(overview.agent)
+    beliefs = overview.beliefs
+    return render(
+        request,
+        "agent.html",
+        overview=overview,
+        agent=overview.agent,
+        chart=learning_chart(overview.labels, overview.policies, overview.baseline),
+        beliefs=beliefs,
+        state_map=None if beliefs is None else _state_map(beliefs, overview.agent, names),
+        pick_from_list=overview.agent.states.size <= _MOST_OPTIONS,
+        names=names,
+        **words(),
     )
 
 
-def _context(
-    agent: HostedAgent,
-    seen: Seen,
-    insight: Insight | None,
-    chosen: tuple[int | None, int | None],
-    names: Names,
-) -> dict[str, Any]:
-    row, versions = seen.row, seen.versions
-    labels = [one.label for one in seen.labels]
-    promised = versions[-1].predicted if versions else None
-    baseline = _baseline(agent, insight) if labels else None
-    chart: CurveChart = learning_chart(labels, thinned(versions), baseline)
-    coming: Forecast = forecast(
-        outcomes(seen.labels),
-        len(labels),
-        None if promised is None else SHARE * promised,
-    )
-    return {
-        "agent": agent,
-        "row": row,
-        "kind": agent.specification.algorithm.kind,
-        "good": row.good / row.labelled if row.labelled else None,
-        "interval": wilson(row.good, row.labelled) if row.labelled else None,
-        "promised": promised,
-        "baseline": baseline,
-        "chart": chart,
-        "forecast": coming,
-        "share": SHARE,
-        "versions": versions[: -_VERSIONS - 1 : -1],
-        "version_count": len(versions),
-        "learning": agent.learning,
-        "episodes": seen.episodes[:_EPISODES],
-        "older": seen.episodes[_EPISODES - 1].number if len(seen.episodes) > _EPISODES else None,
-        "episode_id": episode_id,
-        "beliefs": None if insight is None else _beliefs(insight, row.display, chosen, names),
-        "pick_from_list": agent.states.size <= _MOST_OPTIONS,
-    }
-
-
-def _baseline(agent: HostedAgent, insight: Insight | None) -> float | None:
-    if insight is None or agent.horizon > LONGEST:
+def _whole(text: str | None, field: str) -> int | None:
+    if text is None:
         return None
-    return uniform_success(insight, np.random.default_rng(agent.seed))
+    if text.isascii() and text.isdigit() and int(text) < 2**31:
+        return int(text)
+    raise InvalidValue(field, f"a whole number from 0 to {2**31 - 1}")
 
 
-def _beliefs(
-    insight: Insight,
-    display: Any,
-    chosen: tuple[int | None, int | None],
-    names: Names,
-) -> Beliefs:
-    places = places_of(insight)
-    S = len(places.visits)
-    largest = float(np.abs(places.weights).max(initial=0.0))
-
-    def cell(state: int) -> Cell:
-        return _cell(places, state, largest, names)
-
+def _state_map(beliefs: Beliefs, agent: AgentView, names: Names) -> StateMap:
+    cells = [_cell(belief, beliefs.largest, names) for belief in beliefs.grid]
     rows: list[list[Cell]] = []
-    if display and display["kind"] == "grid":
-        high, wide = display["rows"], display["cols"]
-        if high * wide <= _MOST_SQUARES:
-            rows = [[cell(i) for i in range(r * wide, min(S, (r + 1) * wide))] for r in range(high)]
-    order = np.lexsort((-places.visits, -np.abs(places.weights)))[:_LISTED]
-    uncertain = least_known(insight, _UNCERTAIN)
-    usual = (uncertain[0].state, uncertain[0].action) if uncertain else (0, 0)
-    state = usual[0] if chosen[0] is None else chosen[0]
-    action = (usual[1] if chosen[0] is None else 0) if chosen[1] is None else chosen[1]
-    return Beliefs(
-        features=insight.description,
-        offset=insight.offset,
+    if cells and agent.display is not None and agent.display.kind == "grid":
+        columns = agent.display.cols
+        rows = [cells[i : i + columns] for i in range(0, len(cells), columns)]
+    return StateMap(
         rows=rows,
-        is_table=sum(map(len, rows)) <= _MOST_CELLS,
-        listed=[cell(int(i)) for i in order],
-        unvisited=int((places.visits == 0).sum()),
-        states=S,
-        uncertain=uncertain,
-        state=state,
-        action=action,
-        tried=int(insight.visits[state, action]),
-        followers=followers_of(insight, state, action, _FOLLOWERS),
+        is_table=len(cells) <= _MOST_CELLS,
+        listed=[_cell(belief, beliefs.largest, names) for belief in beliefs.listed],
     )
 
 
-def _cell(places: Places, state: int, largest: float, names: Names) -> Cell:
-    weight = float(places.weights[state])
+def _cell(belief: StateBelief, largest: float, names: Names) -> Cell:
     return Cell(
-        state,
-        names.state(state),
-        weight,
-        int(places.visits[state]),
-        float(places.bonuses[state]),
-        heat(weight, largest),
+        belief.state,
+        names.state(belief.state),
+        belief.weight,
+        belief.visits,
+        belief.bonus,
+        heat(belief.weight, largest),
     )

@@ -1,26 +1,20 @@
-"""The page of an episode: what happened, and which moment made it good in the model's eyes."""
+"""The page of an episode: its steps, its labels, and what each step adds to the prediction."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
-from sqlalchemy import Connection
 
-from app.agents.tabular_insight import Insight
-from app.api.http.auth import READ, READ_EPISODES, TheContainer
-from app.errors import InvalidValue, NotFound
-from app.learning.trajectory import UNREPORTED, Trajectory
+from app.api.http.auth import READ, READ_EPISODES
+from app.api.http.dependencies import EpisodeDetailViews
+from app.errors import InvalidValue
 from app.service.access.keys import Caller
-from app.service.agents.hosted_agent import HostedAgent
-from app.service.labelling.verdicts import in_force
-from app.storage.queries import labelling, reading
+from app.service.views.episode_details import EpisodeDetails, Visit
+from app.service.views.episodes import Prediction
 from app.web.pages.sign_in import PageRoute, page_guard
 from app.web.render.templates import render
 from app.web.render.wording import Names, words
@@ -28,28 +22,13 @@ from app.web.render.wording import Names, words
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 _STEPS = 200  # listed at once
-_MOMENTS = 3  # that are named first
-_MOST_DRAWN = 2000  # places of a path
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What the database says."""
-
-    agent: Any
-    row: Any
-    steps: Sequence[Any]
-    labels: Sequence[Any]
-    version: Any
-    recording: Any
+_STRONGEST = 3  # moments that are named first
+_MOST_DRAWN = 2000  # steps of a path on a grid
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A step, and what it added to the log-odds of a good verdict; None where nobody knows.
-
-    The end has no step.
-    """
+    """A step in words, and its share of the prediction. The end has no step."""
 
     step: int | None
     state: str
@@ -57,136 +36,79 @@ class Moment:
     share: float | None
 
 
-@dataclass(frozen=True)
-class Explained:
-    """The model's view of the episode."""
-
-    predicted: float
-    offset: float
-    rest: float
-    shares: list[float]
-
-    @property
-    def largest(self) -> float:
-        """The largest share, for the scale of the bars."""
-        return max([abs(self.rest), *map(abs, self.shares)])
-
-
 @router.get("/episodes/{episode}")
 async def episode_page(
     request: Request,
     episode: str,
-    host: TheContainer,
+    views: EpisodeDetailViews,
     caller: Annotated[Caller, page_guard(READ_EPISODES)],
     first: Annotated[str, Query(alias="from", max_length=20)] = "0",
 ) -> Response:
-    """An episode; who only labels is not told what the model or others say before it is judged."""
+    """An episode. Labellers see no prediction and no labels of others before it is labelled."""
     if not (first.isascii() and first.isdigit()):
         raise InvalidValue("?from", "the number of a step")
-    loaded = await host.loaded.episode(episode)
-    hosted = loaded.agent
-    seen = await host.database.read(_read, hosted.number, loaded.number)
-    if seen.row is None or seen.agent is None:
-        raise NotFound("episode", episode)
-    hidden = seen.row.status == "awaiting_label" and not caller.may(READ)
-    secret = hidden and seen.row.labels_wanted > 1
-    insight = None if hidden else await host.loaded.insight(hosted)
-    explained = await asyncio.to_thread(_explain, seen, insight)
-    names = Names(hosted.specification, seen.agent.display)
-    moments = _moments(seen, explained, names)
-    final = _final(hosted, seen.row, names)
+    details = await views.read(episode, sees_everything=caller.may(READ))
+    names = Names(details.agent)
+    moments = _moments(details, names)
+    final = None if details.final is None else _state_words(details.final, names)
     start = min(int(first), max(0, len(moments) - 1))
     return render(
         request,
         "episode.html",
-        id=loaded.id,
-        agent=hosted,
-        agent_name=seen.agent.name,
-        row=seen.row,
-        labels=[] if secret else seen.labels,
-        verdicts=[] if secret else in_force(seen.labels).values(),
-        secret=secret,
-        version=seen.version,
-        recording=seen.recording,
-        hidden=hidden,
-        explained=explained,
+        details=details,
+        episode=details.episode,
+        agent=details.agent,
+        prediction=details.prediction,
+        largest=_largest(details.prediction),
         shown=moments[start : start + _STEPS],
         start=start,
         at_once=_STEPS,
         length=len(moments),
-        strongest=_strongest(moments, explained, final or ""),
+        strongest=_strongest(moments, details.prediction, final or ""),
         final=final,
-        way=_path(seen),
-        display=seen.agent.display,
-        metadata=json.dumps(seen.row.metadata, indent=2, ensure_ascii=False),
+        path_points=_path_points(details),
+        metadata=json.dumps(details.episode.metadata, indent=2, ensure_ascii=False),
         **words(),
     )
 
 
-def _read(connection: Connection, agent: int, number: int) -> Seen:
-    row = reading.episode_row(connection, agent, number)
-    version = None if row is None else reading.version_row(connection, agent, row.policy_version)
-    return Seen(
-        reading.agent_row(connection, agent),
-        row,
-        reading.step_rows(connection, agent, number),
-        labelling.label_rows(connection, agent, number),
-        version,
-        reading.recording_row(connection, agent, number),
-    )
-
-
-def _explain(seen: Seen, insight: Insight | None) -> Explained | None:
-    if insight is None or seen.row.status == "running":
-        return None
-    trajectory = Trajectory(
-        np.array([step.state for step in seen.steps], dtype=np.int64),
-        np.array([step.action for step in seen.steps], dtype=np.int64),
-        UNREPORTED if seen.row.final is None else seen.row.final,
-        seen.row.ended,
-    )
-    shares, rest = insight.shares(trajectory)
-    return Explained(insight.predict(trajectory), insight.offset, rest, shares.tolist())
-
-
-def _moments(seen: Seen, explained: Explained | None, names: Names) -> list[Moment]:
-    shares = [None] * len(seen.steps) if explained is None else explained.shares
+def _moments(details: EpisodeDetails, names: Names) -> list[Moment]:
+    prediction = details.prediction
+    shares = [None] * len(details.steps) if prediction is None else prediction.shares
     return [
-        Moment(
-            step.step,
-            names.state(step.state)
-            if step.observation is None
-            else names.observation(step.observation),
-            names.action(step.action),
-            share,
-        )
-        for step, share in zip(seen.steps, shares, strict=True)
+        Moment(step.step, _state_words(step, names), names.action(step.action), share)
+        for step, share in zip(details.steps, shares, strict=True)
     ]
 
 
-def _strongest(moments: list[Moment], explained: Explained | None, final: str) -> list[Moment]:
-    """The moments that moved the prediction most, the end among them."""
-    if explained is None:
+def _state_words(visit: Visit, names: Names) -> str:
+    if visit.observation is not None:
+        return names.observation(visit.observation)
+    return names.state(visit.state)
+
+
+def _largest(prediction: Prediction | None) -> float:
+    """The largest absolute share, for the scale of the bars."""
+    if prediction is None:
+        return 0.0
+    return max([abs(prediction.after_end), *map(abs, prediction.shares)])
+
+
+def _strongest(moments: list[Moment], prediction: Prediction | None, final: str) -> list[Moment]:
+    """The moments that moved the prediction most; the end counts as one."""
+    if prediction is None:
         return []
-    every = [*moments, Moment(None, final, "", explained.rest)]
-    moved = [one for one in every if one.share is not None and abs(one.share) >= 0.005]
-    return sorted(moved, key=lambda one: -abs(one.share or 0.0))[:_MOMENTS]
+    every = [*moments, Moment(None, final, "", prediction.after_end)]
+    moved = [moment for moment in every if abs(moment.share or 0.0) >= 0.005]
+    return sorted(moved, key=lambda moment: -abs(moment.share or 0.0))[:_STRONGEST]
 
 
-def _final(agent: HostedAgent, row: Any, names: Names) -> str | None:
-    if row.final is None:
-        return None
-    if agent.observes or row.final_observation is not None:
-        return names.observation(row.final_observation or [])
-    return names.state(row.final)
-
-
-def _path(seen: Seen) -> list[tuple[float, float]]:
-    """The middles of the squares that it went through, where there is a grid."""
-    display = seen.agent.display
-    if not display or display["kind"] != "grid" or len(seen.steps) > _MOST_DRAWN:
+def _path_points(details: EpisodeDetails) -> list[tuple[float, float]]:
+    """The centres of the squares that the episode visited; empty where there is no grid."""
+    display = details.agent.display
+    if display is None or display.kind != "grid" or len(details.steps) > _MOST_DRAWN:
         return []
-    places = [step.state for step in seen.steps]
-    if seen.row.final is not None:
-        places.append(seen.row.final)
-    return [(place % display["cols"] + 0.5, place // display["cols"] + 0.5) for place in places]
+    places = [step.state for step in details.steps]
+    if details.final is not None:
+        places.append(details.final.state)
+    return [(place % display.cols + 0.5, place // display.cols + 0.5) for place in places]

@@ -1,4 +1,4 @@
-"""Who is at the browser: signing in and out, and the guard of pages."""
+"""Sign in and out, and the dependency that protects pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
 
-from app.api.http.auth import COOKIE, READ, TheContainer
+from app.api.http.auth import COOKIE, READ
+from app.api.http.dependencies import Keys, Sessions, container_of
 from app.api.http.problems import problem_of, request_id_of
 from app.errors import Forbidden, InvalidValue, PlauditError, Unauthenticated
 from app.service.access.keys import ANYONE, Caller, Role, check
@@ -22,10 +23,10 @@ _LARGEST_FORM = 100_000
 
 
 class PageRoute(APIRoute):
-    """A route for people: what goes wrong is a page, and who is not signed in is asked to."""
+    """A page route. Errors render as HTML; anonymous visitors are redirected to sign in."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, with errors as pages."""
+        """The handler, with errors rendered as pages."""
         handle = super().get_route_handler()
 
         async def handled(request: Request) -> Response:
@@ -43,7 +44,7 @@ class PageRoute(APIRoute):
 
 
 def to_sign_in(request: Request) -> RedirectResponse:
-    """The way to sign in, and back again."""
+    """Redirect to the sign-in page, which leads back to this one."""
     asked = request.url.path.removeprefix(root_of(request))
     query = f"?{request.url.query}" if request.url.query else ""
     back = f"?next={quote(asked + query, safe='/')}" if request.method == "GET" else ""
@@ -51,18 +52,18 @@ def to_sign_in(request: Request) -> RedirectResponse:
 
 
 async def session_of(request: Request) -> Session | None:
-    """The session of the browser; where keys are off everybody has one."""
-    host = request.app.state.container
-    session: Session | None = await host.sessions.read(request.cookies.get(COOKIE))
-    if session is None and not host.keys.are_on:
-        session = await host.sessions.open(ANYONE)
+    """The session of the browser. Where keys are off, a new visitor gets one."""
+    container = container_of(request)
+    session = await container.sessions.read(request.cookies.get(COOKIE))
+    if session is None and not container.keys.are_on:
+        session = await container.sessions.open(ANYONE)
         request.state.session_is_new = True
     request.state.session = session
     return session
 
 
 def page_guard(allowed: frozenset[Role]) -> Any:
-    """The dependency of a page that only some roles may see: the caller, by the API's rules."""
+    """A dependency that returns the caller of a page, or refuses a role that is not allowed."""
 
     async def caller(request: Request) -> Caller:
         session = await session_of(request)
@@ -75,7 +76,7 @@ def page_guard(allowed: frozenset[Role]) -> Any:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form that was sent with the token of the session."""
+    """The fields of a form. With a session, the form must carry its token."""
     body = await request.body()
     if len(body) > _LARGEST_FORM:
         raise InvalidValue("form", f"at most {_LARGEST_FORM} bytes")
@@ -98,7 +99,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 async def sign_in_page(
     request: Request, next_: Annotated[str, Query(alias="next", max_length=2000)] = "/"
 ) -> Response:
-    """The form; who is signed in already goes on."""
+    """The form. Signed-in users are redirected."""
     session = await session_of(request)
     if session is not None:
         return RedirectResponse(_onward(request, session.caller, next_), status_code=303)
@@ -106,20 +107,20 @@ async def sign_in_page(
 
 
 @router.post("/signin")
-async def sign_in(request: Request, host: TheContainer) -> Response:
+async def sign_in(request: Request, keys: Keys, sessions: Sessions) -> Response:
     """Open a session with a key.
 
-    There is no session yet to hold a token, and a forged sign-in is refused by where it comes from.
+    There is no session yet, so no token either: a forged form is refused by its Sec-Fetch-Site.
     """
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         raise Forbidden("sign in from the page of this server")
     fields = await form_of(request)
     onward = _safe(fields.get("next", "/"))
     try:
-        caller = await host.keys.caller(f"Bearer {fields.get('key', '').strip()}")
+        caller = await keys.caller(f"Bearer {fields.get('key', '').strip()}")
     except Unauthenticated:
         return render(request, "signin.html", 401, next=onward, wrong=True)
-    session = await host.sessions.open(caller)
+    session = await sessions.open(caller)
     answer = RedirectResponse(_onward(request, caller, onward), status_code=303)
     keep(request, answer, session)
     return answer
@@ -136,7 +137,7 @@ async def sign_out(request: Request) -> Response:
 
 
 def _safe(path: str) -> str:
-    """Where to go on to: a path of this server, whatever a link said."""
+    """A path of this server; anything else becomes the start page."""
     plain = path.startswith("/") and not path.startswith("//")
     return path if plain and "\\" not in path and path.isprintable() else "/"
 

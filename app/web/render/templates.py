@@ -1,4 +1,4 @@
-"""Pages from templates: `render(request, "name.html", **context)`; everything is escaped."""
+"""Render pages from templates: `render(request, "name.html", **context)`. All text is escaped."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.api.http.auth import COOKIE, JUDGE, READ, READ_EPISODES
+from app.api.http.dependencies import container_of
 from app.service.access.keys import ANYONE, Caller
 from app.service.access.sessions import SESSION_SECONDS, Session
 from app.web.render.assets import assets
@@ -26,16 +27,16 @@ _ENVIRONMENT = Environment(
 
 
 def root_of(request: Request) -> str:
-    """The path that a proxy serves this server at; never with a slash at its end."""
+    """The path prefix that a proxy strips, without a slash at its end."""
     root: str = request.scope.get("root_path", "")
     return root.rstrip("/")
 
 
 def render(request: Request, template: str, /, status: int = 200, **context: Any) -> HTMLResponse:
-    """A page.
+    """A page as a response, with security headers.
 
-    Templates have ``url("/path")``, ``asset("file.js")``, ``caller``, ``may`` and
-    ``token`` beside what they are given; data for scripts go through ``|tojson`` into
+    Beside their context, templates have ``url("/path")``, ``asset("file.js")``, ``caller``,
+    ``may`` and ``token``. Data for scripts go through ``|tojson`` into
     ``<script type="application/json">``.
     """
     session: Session | None = getattr(request.state, "session", None)
@@ -47,7 +48,7 @@ def render(request: Request, template: str, /, status: int = 200, **context: Any
         root=root,
         path=request.url.path.removeprefix(root),
         caller=caller,
-        keys_are_on=request.app.state.container.keys.are_on,
+        keys_are_on=container_of(request).keys.are_on,
         token="" if session is None else session.token,
         may=_may(caller),
         **context,
@@ -59,7 +60,7 @@ def render(request: Request, template: str, /, status: int = 200, **context: Any
 
 
 def keep(request: Request, answer: Any, session: Session) -> None:
-    """Have the browser keep a session."""
+    """Set the session cookie."""
     answer.set_cookie(
         COOKIE,
         session.text,
@@ -72,7 +73,7 @@ def keep(request: Request, answer: Any, session: Session) -> None:
 
 
 def _may(caller: Caller | None) -> dict[str, bool]:
-    """What a page may offer; the guards decide, this only spares people what they would refuse."""
+    """What a page offers. It only hides links; the guards of the routes decide."""
     rights = {"read": READ, "read_episodes": READ_EPISODES, "judge": JUDGE}
     return {name: caller is not None and caller.may(roles) for name, roles in rights.items()} | {
         "sign_out": caller is not None and caller is not ANYONE

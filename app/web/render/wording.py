@@ -1,13 +1,12 @@
-"""Numbers, times and states as people read them."""
+"""Numbers, times, states and statuses in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from app.service.agents.spaces import BoxCodec, action_codec, state_codec
-from app.wire.agents import Specification
+from app.wire.agents import AgentView, NewAgent
 
 MINUS = "\N{MINUS SIGN}"
 STATUSES = {
@@ -27,12 +26,12 @@ MODES = {"learn": "explore", "exploit": "exploit", "imported": "imported"}
 
 
 def percent(share: float | None) -> str:
-    """A share, such as 63 %; a dash where there is none."""
+    """A share such as 63 %, or a dash for None."""
     return "\N{EN DASH}" if share is None else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
 
 
 def signed(value: float) -> str:
-    """A number with its sign, so that nobody needs colours to tell."""
+    """A number with its sign, so that colours are not needed to tell."""
     text = f"{abs(value):.2f}"
     if float(text) == 0:
         return "0.00"
@@ -40,7 +39,7 @@ def signed(value: float) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """How long something took."""
+    """A duration, or a dash for None."""
     if value is None:
         return "\N{EN DASH}"
     if value < 1:
@@ -48,24 +47,24 @@ def seconds(value: float | None) -> str:
     return f"{value:.1f}\N{NO-BREAK SPACE}s"
 
 
-def when(milliseconds: int) -> str:
-    """A stored time."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+def when(moment: datetime) -> str:
+    """A time in UTC."""
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def label_word(label: int | None) -> str:
-    """A verdict in words."""
+    """A label in words."""
     return {None: "no label", 0: "bad", 1: "good"}[label]
 
 
 class Names:
-    """What the states and actions of an agent are called."""
+    """The names of an agent's states and actions."""
 
-    def __init__(self, specification: Specification, display: Mapping[str, Any] | None) -> None:
-        self._states = state_codec(specification.states)
-        self._actions = action_codec(specification.actions)
-        self._given = display["values"] if display and display["kind"] == "names" else ()
-        self._columns = display["cols"] if display and display["kind"] == "grid" else 0
+    def __init__(self, agent: AgentView | NewAgent) -> None:
+        display = agent.display
+        self._states, self._actions = state_codec(agent.states), action_codec(agent.actions)
+        self._given = display.values if display is not None and display.kind == "names" else ()
+        self._columns = display.cols if display is not None and display.kind == "grid" else 0
 
     def state(self, index: int) -> str:
         """A state by its index."""
@@ -80,7 +79,7 @@ class Names:
         return value
 
     def observation(self, numbers: list[float]) -> str:
-        """Numbers that were observed."""
+        """An observation: at most eight of its numbers."""
         shown = [f"{x:.3g}" for x in numbers[:8]] + ["\N{HORIZONTAL ELLIPSIS}"] * (len(numbers) > 8)
         return f"({', '.join(shown)})"
 
@@ -90,7 +89,7 @@ class Names:
 
 
 def words() -> dict[str, Any]:
-    """What templates write with."""
+    """The functions and words that templates use."""
     return {
         "percent": percent,
         "signed": signed,

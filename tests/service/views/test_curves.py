@@ -1,5 +1,6 @@
-"""The learning curve's intervals, against the equation that they solve."""
+"""The points of a learning curve: grouped labels, thinned policies, outcomes of episodes."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -9,8 +10,8 @@ from app.service.views.curves import MOST_POINTS, observed, outcomes, thinned, w
 
 def test_few_labels_are_a_point_each():
     points = observed([(3, 1), (5, 0)])
-    assert [(p["episode"], p["labels"], p["success"]) for p in points] == [(3, 1, 1.0), (5, 2, 0.0)]
-    assert (points[0]["low"], points[0]["high"]) == wilson(1, 1)
+    assert [(p.episode, p.labels, p.success) for p in points] == [(3, 1, 1.0), (5, 2, 0.0)]
+    assert (points[0].low, points[0].high) == wilson(1, 1)
 
 
 def test_no_labels_are_no_points():
@@ -22,12 +23,11 @@ def test_many_labels_are_grouped_and_all_count(count):
     labels = [(2 * i, i % 3 == 0) for i in range(count)]
     points = observed(labels)
     assert len(points) <= MOST_POINTS
-    assert points[-1]["labels"] == count
-    assert points[-1]["episode"] == labels[-1][0]
-    sizes = [
-        b["labels"] - a["labels"] for a, b in zip([{"labels": 0}, *points], points, strict=False)
-    ]
-    good = sum(point["success"] * size for point, size in zip(points, sizes, strict=True))
+    assert points[-1].labels == count
+    assert points[-1].episode == labels[-1][0]
+    ends = [0, *(point.labels for point in points)]
+    sizes = [end - start for start, end in pairwise(ends)]
+    good = sum(point.success * size for point, size in zip(points, sizes, strict=True))
     assert good == pytest.approx(sum(label for _, label in labels))
 
 

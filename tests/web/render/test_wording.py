@@ -2,8 +2,9 @@
 
 import pytest
 
-from app.service.agents.specification import read_specification
+from app.service.views.times import moment
 from app.web.render.wording import Names, percent, seconds, signed, when
+from app.wire.agents import NewAgent
 
 
 @pytest.mark.parametrize(
@@ -18,12 +19,13 @@ def test_what_is_not_known_is_a_dash():
     assert percent(None) == seconds(None) == "\N{EN DASH}"
     assert percent(0.634).replace("\xa0", " ") == "63 %"
     assert [seconds(x).replace("\xa0", " ") for x in (0.0214, 2.34)] == ["21 ms", "2.3 s"]
-    assert when(1_700_000_000_123) == "2023-11-14 22:13:20 UTC"
+    assert when(moment(1_700_000_000_123)) == "2023-11-14 22:13:20 UTC"
 
 
 def names(states, display=None):
-    body = {"states": states, "actions": {"kind": "labels", "values": ["up", "down"]}, "horizon": 3}
-    return Names(read_specification(body), display)
+    actions = {"kind": "labels", "values": ["up", "down"]}
+    body = {"name": "it", "states": states, "actions": actions, "horizon": 3, "display": display}
+    return Names(NewAgent.model_validate(body))
 
 
 def test_states_have_the_names_that_people_gave_them():

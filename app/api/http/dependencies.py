@@ -1,0 +1,88 @@
+"""FastAPI dependencies: the parts of the service that routes and pages ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+
+from app.service.access.keys import Keys as KeysPart
+from app.service.access.sessions import Sessions as SessionsPart
+from app.service.agents.registry import Roster
+from app.service.episodes.import_export import Logbook
+from app.service.episodes.lifecycle import Play
+from app.service.episodes.recordings import Recordings as RecordingsPart
+from app.service.episodes.stepping import Stepping as SteppingPart
+from app.service.labelling.impact import Effects
+from app.service.labelling.labels import Judgement
+from app.service.labelling.leases import Leases as LeasesPart
+from app.service.labelling.queue import Desk as DeskPart
+from app.service.runtime.container import Container
+from app.service.views import (
+    agents,
+    curves,
+    desk,
+    documents,
+    episode_details,
+    episodes,
+    events,
+    explanation,
+    labellers,
+    overview,
+    readiness,
+)
+
+
+def container_of(request: Request) -> Container:
+    """The container of the server that handles a request."""
+    container: Container = request.app.state.container
+    return container
+
+
+def _part(choose: Callable[[Container], object]) -> Any:
+    """A dependency that hands a route one part of the container.
+
+    It is a coroutine, because FastAPI runs other dependencies in a thread.
+    """
+
+    async def part(request: Request) -> object:
+        return choose(request.app.state.container)
+
+    return Depends(part)
+
+
+Registry = Annotated[Roster, _part(lambda container: container.roster)]
+Lifecycle = Annotated[Play, _part(lambda container: container.play)]
+Stepping = Annotated[SteppingPart, _part(lambda container: container.stepping)]
+Labels = Annotated[Judgement, _part(lambda container: container.judgement)]
+Desk = Annotated[DeskPart, _part(lambda container: container.desk)]
+Leases = Annotated[LeasesPart, _part(lambda container: container.desk.leases)]
+Impact = Annotated[Effects, _part(lambda container: container.desk.effects)]
+Recordings = Annotated[RecordingsPart, _part(lambda container: container.recordings)]
+ImportExport = Annotated[Logbook, _part(lambda container: container.logbook)]
+Keys = Annotated[KeysPart, _part(lambda container: container.keys)]
+Sessions = Annotated[SessionsPart, _part(lambda container: container.sessions)]
+
+AgentViews = Annotated[agents.AgentViews, _part(lambda container: container.views.agents)]
+AgentOverviews = Annotated[
+    overview.AgentOverviews, _part(lambda container: container.views.overviews)
+]
+EpisodeViews = Annotated[episodes.EpisodeViews, _part(lambda container: container.views.episodes)]
+EpisodeDetailViews = Annotated[
+    episode_details.EpisodeDetailViews, _part(lambda container: container.views.episode_details)
+]
+DeskViews = Annotated[desk.DeskViews, _part(lambda container: container.views.desk)]
+LabellerViews = Annotated[
+    labellers.LabellerViews, _part(lambda container: container.views.labellers)
+]
+CurveViews = Annotated[curves.CurveViews, _part(lambda container: container.views.curves)]
+Documents = Annotated[documents.Documents, _part(lambda container: container.views.documents)]
+Explanations = Annotated[
+    explanation.Explanations, _part(lambda container: container.views.explanations)
+]
+EventFeed = Annotated[events.EventFeed, _part(lambda container: container.views.events)]
+Readiness = Annotated[readiness.Readiness, _part(lambda container: container.views.readiness)]
+
+MetadataBytes = Annotated[int, _part(lambda container: container.settings.metadata_bytes)]
+RecordingBytes = Annotated[int, _part(lambda container: container.settings.recording_bytes)]

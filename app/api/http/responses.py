@@ -1,0 +1,88 @@
+"""The responses that routes declare for OpenAPI: problems, and the Location of what was created."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import Request
+
+from app.api.http.problems import HEADERS, MEDIA_TYPE, PROBLEMS, TITLES, problem
+from app.errors import (
+    Conflict,
+    Forbidden,
+    InvalidValue,
+    NotFound,
+    StorageUnavailable,
+    Unauthenticated,
+)
+from app.wire.problems import FieldError
+
+
+def location(request: Request, path: str) -> str:
+    """The address of something that was created, with the prefix that a proxy strips."""
+    return f"{request.scope.get('root_path', '')}{path}"
+
+
+def created(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The responses of a route that creates something."""
+    where = {"description": "where it is", "schema": {"type": "string"}}
+    return {201: {"headers": {"Location": where}}, **declared(*statuses)}
+
+
+def declared(*statuses: int, guarded: bool = True) -> dict[int | str, dict[str, Any]]:
+    """The problems that a route may answer with; 401 only if the route is guarded."""
+    return {
+        status: _declaration(status)
+        for status in sorted({403, *((401,) if guarded else ()), *statuses})
+    }
+
+
+_EXAMPLES = {
+    400: (*TITLES[400], "There was an error parsing the body"),
+    401: (*PROBLEMS[Unauthenticated][1:], "this server needs a key: Authorization: Bearer …"),
+    403: (
+        *PROBLEMS[Forbidden][1:],
+        "a key with the role viewer may not do this; it takes operator",
+    ),
+    404: (*PROBLEMS[NotFound][1:], "there is no agent 'agt_0123456789'"),
+    409: ("episode_over", PROBLEMS[Conflict][2], "the episode is over: it is awaiting_label"),
+    413: (*TITLES[413], "a body may have 8000000 bytes (PLAUDIT_BODY_BYTES)"),
+    416: (*TITLES[416], "the recording has 48213 bytes"),
+    422: (*PROBLEMS[InvalidValue][1:], "horizon: expected greater than or equal to 1"),
+    503: (*PROBLEMS[StorageUnavailable][1:], "the database cannot be written"),
+}
+_MEANINGS = {
+    400: "The body cannot be read",
+    401: "No key, or one that nobody knows",
+    403: "The key's role does not allow this, or this host name is not served",
+    404: "There is no such thing",
+    409: "It does not fit the present state",
+    413: "The body is too large",
+    416: "There are no such bytes",
+    422: "A value cannot be used",
+    503: "Try again in a moment",
+}
+
+
+def _declaration(status: int) -> dict[str, Any]:
+    code, title, detail = _EXAMPLES[status]
+    errors = []
+    if status == 422:
+        errors = [FieldError(pointer="/horizon", detail="expected greater than or equal to 1")]
+    shown = problem(status, code, title, detail, "0f8b6d1c2a3e4f50", errors)
+    content = {
+        "schema": {"$ref": "#/components/schemas/Problem"},
+        "example": shown.model_dump(exclude_none=True),
+    }
+    headers = {
+        name: {"description": _PURPOSES[name], "schema": {"type": "string"}}
+        for name in HEADERS.get(status, {})
+    }
+    more = {"headers": headers} if headers else {}
+    return {"description": _MEANINGS[status], "content": {MEDIA_TYPE: content}, **more}
+
+
+_PURPOSES = {
+    "WWW-Authenticate": "how to authenticate: Bearer",
+    "Retry-After": "seconds to wait before trying again",
+}

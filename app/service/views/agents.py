@@ -1,0 +1,158 @@
+"""Agents as clients and the start page see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from app.errors import NotFound
+from app.service.agents.hosted_agent import HostedAgent, LearningState
+from app.service.agents.specification import read_specification, with_default_features
+from app.service.runtime.cache import Loaded
+from app.service.runtime.ids import agent_id, read_agent_id
+from app.service.views.times import moment
+from app.storage.database import Database
+from app.storage.queries import browsing, reading
+from app.wire.agents import (
+    DEFAULT_KIND,
+    AgentPage,
+    AgentView,
+    EpisodeCounts,
+    PlanView,
+    Specification,
+)
+
+CURVE_PARTS = browsing.SPARK_POINTS
+_SPECIFICATION = tuple(Specification.model_fields)
+
+
+@dataclass(frozen=True)
+class AgentCard:
+    """An agent on the start page. ``curve`` has (part, labels, good labels) of its episodes."""
+
+    id: str
+    name: str
+    kind: str
+    paused: bool
+    success: float | None
+    labelled: int
+    waiting: int
+    running: int
+    learning: LearningState
+    error: str | None
+    curve: Sequence[tuple[int, int, int]]
+
+
+class AgentViews:
+    """Reads agents for the API and for the start page."""
+
+    def __init__(self, database: Database, cache: Loaded) -> None:
+        self._database = database
+        self._cache = cache
+
+    async def read(self, agent: str) -> AgentView:
+        """One agent by its id. It is loaded, because its plan is part of the view."""
+        hosted = await self._cache.agent(read_agent_id(agent))
+        row = await self._database.read(reading.agent_row, hosted.number)
+        if row is None:
+            raise NotFound("agent", agent)
+        return agent_view(row, hosted)
+
+    async def page(self, after: int, limit: int) -> AgentPage:
+        """Agents in the order of their creation, after a position."""
+        rows = await self._database.read(reading.agent_page, after, limit + 1)
+        more = len(rows) > limit
+        return AgentPage(
+            items=[agent_view(row, self._cache.agents.get(row.id)) for row in rows[:limit]],
+            next=str(rows[limit - 1].position) if more else None,
+        )
+
+    async def name(self, agent: str) -> str:
+        """The name of an agent."""
+        row = await self._database.read(reading.agent_row, read_agent_id(agent))
+        if row is None:
+            raise NotFound("agent", agent)
+        name: str = row.name
+        return name
+
+    async def cards(self, offset: int, limit: int, name: str) -> tuple[list[AgentCard], int]:
+        """The newest agents whose name contains ``name``, and how many there are."""
+        rows, total, curves = await self._database.read(_read_cards, offset, limit, name)
+        return [self._card(row, curves.get(row.id, [])) for row in rows], total
+
+    def _card(self, row: Any, curve: Sequence[tuple[int, int, int]]) -> AgentCard:
+        hosted = self._cache.agents.get(row.id)
+        algorithm = row.specification.get("algorithm") or {}
+        learning, error = _learning(row, hosted)
+        return AgentCard(
+            id=agent_id(row.id),
+            name=row.name,
+            kind=algorithm.get("kind", DEFAULT_KIND),
+            paused=row.paused,
+            success=_success(row),
+            labelled=row.labelled,
+            waiting=row.awaiting_label,
+            running=row.running,
+            learning=learning,
+            error=error,
+            curve=curve,
+        )
+
+
+def agent_view(row: Any, hosted: HostedAgent | None) -> AgentView:
+    """An agent's row as its wire schema; with its plan and learning state if it is in memory."""
+    specification = hosted.specification if hosted else read_specification(row.specification)
+    whole = with_default_features(specification)
+    learning, error = _learning(row, hosted)
+    return AgentView(
+        **{name: getattr(whole, name) for name in _SPECIFICATION},
+        id=agent_id(row.id),
+        name=row.name,
+        metadata=row.metadata,
+        display=row.display,
+        paused=row.paused,
+        created_at=moment(row.created_at),
+        episodes=EpisodeCounts(
+            running=row.running,
+            awaiting_label=row.awaiting_label,
+            labelled=row.labelled,
+            completed=row.completed,
+            abandoned=row.abandoned,
+        ),
+        policy_version=row.policy_version,
+        learning=learning,
+        learning_error=error,
+        success_rate=_success(row),
+        plan=_plan_view(hosted),
+        progress=row.notes["progress"],
+        warnings=row.notes["warnings"],
+    )
+
+
+def _plan_view(hosted: HostedAgent | None) -> PlanView | None:
+    plan = hosted.newest_plan() if hosted else None
+    if plan is None:
+        return None
+    return PlanView(planner=plan.planner, value=plan.value, gap=plan.gap, seconds=plan.seconds)
+
+
+def _learning(row: Any, hosted: HostedAgent | None) -> tuple[LearningState, str | None]:
+    """What learning does now, and the error if it failed."""
+    if hosted is not None:
+        return hosted.learning, hosted.learning_error
+    return ("failed" if row.learning_error else "idle"), row.learning_error
+
+
+def _success(row: Any) -> float | None:
+    """The share of labelled episodes with a good label."""
+    return row.good / row.labelled if row.labelled else None
+
+
+def _read_cards(
+    connection: Connection, offset: int, limit: int, name: str
+) -> tuple[Sequence[Any], int, dict[int, list[tuple[int, int, int]]]]:
+    rows, total = browsing.agents_around(connection, offset, limit, name)
+    return rows, total, browsing.sparks(connection, [row.id for row in rows])

@@ -1,0 +1,84 @@
+"""An episode as the labelling desk shows it: without predictions and without other labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from app.errors import NotFound
+from app.service.agents.hosted_agent import HostedAgent
+from app.service.episodes.hosted_episode import HostedEpisode
+from app.service.runtime.ids import agent_id
+from app.service.views.episodes import StoredEpisode, read_episode
+from app.service.views.times import moment_or_none
+from app.storage.database import Database
+from app.storage.queries import reading
+from app.wire.desk import DeskEpisode, DeskRecording, DeskState, DeskStep
+
+
+@dataclass(frozen=True)
+class _Stored:
+    agent: Any
+    episode: StoredEpisode
+    recording: Any
+
+
+class DeskViews:
+    """Reads the episodes that the labelling desk shows."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read(self, episode: HostedEpisode) -> DeskEpisode:
+        """An episode to judge."""
+        stored = await self._database.read(_read, episode.agent.number, episode.number)
+        if stored is None:
+            raise NotFound("episode", episode.id)
+        return _desk_episode(episode, stored)
+
+
+def _read(connection: Connection, agent: int, number: int) -> _Stored | None:
+    owner = reading.agent_row(connection, agent)
+    episode = read_episode(connection, agent, number)
+    if owner is None or episode is None:
+        return None
+    return _Stored(owner, episode, reading.recording_row(connection, agent, number))
+
+
+def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
+    agent, row, recording = episode.agent, stored.episode.row, stored.recording
+    return DeskEpisode(
+        id=episode.id,
+        number=episode.number,
+        agent=agent_id(agent.number),
+        agent_name=stored.agent.name,
+        external_id=row.external_id,
+        mode=row.mode,
+        verdicts=row.verdicts,
+        labels_wanted=row.labels_wanted,
+        metadata=row.metadata,
+        finished_at=moment_or_none(row.finished_at),
+        horizon=agent.horizon,
+        terminated=row.ended,
+        display=stored.agent.display,
+        steps=[
+            DeskStep(
+                place=step.state,
+                state=agent.decode_state(step.state, step.observation),
+                action=agent.actions.decode(step.action),
+            )
+            for step in stored.episode.steps
+        ],
+        final=_final(agent, row),
+        recording=None
+        if recording is None
+        else DeskRecording(media_type=recording.media_type, version=recording.at),
+    )
+
+
+def _final(agent: HostedAgent, row: Any) -> DeskState | None:
+    if row.final is None:
+        return None
+    return DeskState(place=row.final, state=agent.decode_state(row.final, row.final_observation))

@@ -1,0 +1,131 @@
+"""Everything that the page of one episode shows."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from app.errors import NotFound
+from app.service.runtime.cache import Loaded
+from app.service.runtime.ids import read_episode_id
+from app.service.views.agents import agent_view
+from app.service.views.curves import policy_point
+from app.service.views.episodes import (
+    Prediction,
+    StoredEpisode,
+    episode_fields,
+    label_changes,
+    predict,
+    read_episode,
+    verdict_views,
+)
+from app.storage.database import Database
+from app.storage.queries import reading
+from app.wire.agents import AgentView
+from app.wire.episodes import EpisodeSummary, LabelChange, VerdictView
+from app.wire.insight import PolicyPoint
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A state that an episode was in, by its index; ``observation`` if numbers were sent."""
+
+    state: int
+    observation: list[float] | None
+
+
+@dataclass(frozen=True)
+class PlayedStep(Visit):
+    """A step of an episode, with the index of its action."""
+
+    step: int
+    action: int
+
+
+@dataclass(frozen=True)
+class EpisodeDetails:
+    """What the page of one episode shows."""
+
+    episode: EpisodeSummary
+    agent: AgentView
+    steps: list[PlayedStep]
+    final: Visit | None
+    terminated: bool
+    verdicts: list[VerdictView]
+    labels: list[LabelChange]
+    policy: PolicyPoint | None  # the version that played it
+    media_type: str | None  # of its recording
+    prediction: Prediction | None
+    prediction_is_hidden: bool
+    labels_are_hidden: bool
+
+
+@dataclass(frozen=True)
+class _Stored:
+    agent: Any
+    episode: StoredEpisode
+    version: Any
+    recording: Any
+
+
+class EpisodeDetailViews:
+    """Reads what the page of an episode shows."""
+
+    def __init__(self, database: Database, cache: Loaded) -> None:
+        self._database = database
+        self._cache = cache
+
+    async def read(self, episode: str, sees_everything: bool) -> EpisodeDetails:
+        """An episode's details.
+
+        Labellers do not see everything: until the episode is labelled, the model's prediction and
+        the labels of others are hidden, so that they do not influence the verdict.
+        """
+        agent, number = read_episode_id(episode)
+        try:
+            hosted = await self._cache.agent(agent)
+        except NotFound as error:
+            raise NotFound("episode", episode) from error
+        stored = await self._database.read(_read, agent, number)
+        if stored is None:
+            raise NotFound("episode", episode)
+        row = stored.episode.row
+        hidden = row.status == "awaiting_label" and not sees_everything
+        secret = hidden and row.labels_wanted > 1
+        insight = None if hidden else await self._cache.insight(hosted)
+        labels = [] if secret else stored.episode.labels
+        return EpisodeDetails(
+            episode=EpisodeSummary(
+                **episode_fields(row, hosted.horizon, len(stored.episode.steps))
+            ),
+            agent=agent_view(stored.agent, hosted),
+            steps=[
+                PlayedStep(step.state, step.observation, step.step, step.action)
+                for step in stored.episode.steps
+            ],
+            final=None if row.final is None else Visit(row.final, row.final_observation),
+            terminated=row.ended,
+            verdicts=verdict_views(labels),
+            labels=label_changes(labels),
+            policy=None if stored.version is None else policy_point(stored.version),
+            media_type=None if stored.recording is None else stored.recording.media_type,
+            prediction=await asyncio.to_thread(predict, stored.episode, insight),
+            prediction_is_hidden=hidden,
+            labels_are_hidden=secret,
+        )
+
+
+def _read(connection: Connection, agent: int, number: int) -> _Stored | None:
+    owner = reading.agent_row(connection, agent)
+    episode = read_episode(connection, agent, number)
+    if owner is None or episode is None:
+        return None
+    return _Stored(
+        owner,
+        episode,
+        reading.version_row(connection, agent, episode.row.policy_version),
+        reading.recording_row(connection, agent, number),
+    )

@@ -1,0 +1,274 @@
+"""Episodes as clients see them: alone, in lists, and in the order of the labelling queue."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from app.agents.tabular_insight import Insight
+from app.errors import NotFound
+from app.service.agents.hosted_agent import HostedAgent
+from app.service.episodes.hosted_episode import HostedEpisode
+from app.service.episodes.trajectories import trajectory_of
+from app.service.labelling.labels import Judgement
+from app.service.labelling.verdicts import in_force
+from app.service.runtime.cache import Loaded
+from app.service.runtime.ids import agent_id, episode_id, read_agent_id, read_episode_id
+from app.service.views.times import moment, moment_or_none
+from app.storage.database import Database
+from app.storage.queries import labelling, listing, reading
+from app.wire.base import Status
+from app.wire.episodes import (
+    EpisodePage,
+    EpisodeSummary,
+    EpisodeView,
+    LabelChange,
+    StepView,
+    VerdictView,
+)
+
+Cursor = tuple[int, int, int]  # created_at, agent and number of the last episode of a page
+
+
+@dataclass(frozen=True)
+class StoredEpisode:
+    """An episode with its steps and its label history, read at one moment."""
+
+    row: Any
+    steps: Sequence[Any]
+    labels: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the model in force makes of an episode.
+
+    ``predicted`` is the probability of a good label. ``offset``, the ``shares`` of the steps and
+    the share ``after_end`` add up to its log-odds.
+    """
+
+    predicted: float
+    offset: float
+    shares: list[float]
+    after_end: float
+
+
+class EpisodeViews:
+    """Reads episodes for the API."""
+
+    def __init__(self, database: Database, cache: Loaded, labels: Judgement) -> None:
+        self._database = database
+        self._cache = cache
+        self._labels = labels
+
+    async def summary(self, episode: HostedEpisode) -> EpisodeSummary:
+        """An episode in memory, without its steps."""
+        agent = episode.agent
+        row = await self._database.read(reading.episode_row, agent.number, episode.number)
+        if row is None:
+            raise NotFound("episode", episode.id)
+        return EpisodeSummary(**episode_fields(row, agent.horizon, episode.length))
+
+    async def read_summary(self, episode: str) -> EpisodeSummary:
+        """An episode by its id, without its steps."""
+        return await self.summary(await self._cache.episode(episode))
+
+    async def read(self, episode: str) -> EpisodeView:
+        """An episode by its id, with its steps, its labels and the model's prediction."""
+        agent, stored = await self.stored(episode)
+        insight = await self._cache.insight(agent)
+        prediction = await asyncio.to_thread(predict, stored, insight)
+        return episode_view(agent, stored, prediction)
+
+    async def stored(self, episode: str) -> tuple[HostedAgent, StoredEpisode]:
+        """An episode as it is in the database, and its agent."""
+        number, episode_number = read_episode_id(episode)
+        try:
+            agent = await self._cache.agent(number)
+        except NotFound as error:
+            raise NotFound("episode", episode) from error
+        stored = await self._database.read(read_episode, number, episode_number)
+        if stored is None:
+            raise NotFound("episode", episode)
+        return agent, stored
+
+    async def page(
+        self,
+        agent: str | None,
+        status: Status | None,
+        external_id: str | None,
+        newest: bool,
+        after: Cursor | None,
+        limit: int,
+    ) -> EpisodePage:
+        """Episodes in the order of their creation."""
+        number = await self._agent_number(agent)
+        items, last = await self._database.read(
+            _read_page, number, status, external_id, newest, after, limit
+        )
+        following = None if last is None else "-".join(map(str, last))
+        return EpisodePage(items=items, next=following)
+
+    async def most_informative(self, agent: str | None, skip: int, limit: int) -> EpisodePage:
+        """Episodes that wait for a label, those whose label would teach the most first."""
+        queue = await self._labels.queue(await self._agent_number(agent))
+        chosen = {(owner, number): score for score, owner, number in queue[skip : skip + limit]}
+        summaries = await self._database.read(_read_waiting, list(chosen))
+        items = [
+            summary.model_copy(update={"information": chosen[key]})
+            for key, summary in summaries.items()
+        ]
+        following = str(skip + limit) if len(queue) > skip + limit else None
+        return EpisodePage(items=items, next=following)
+
+    async def _agent_number(self, agent: str | None) -> int | None:
+        if agent is None:
+            return None
+        return (await self._cache.agent(read_agent_id(agent))).number
+
+
+def read_episode(connection: Connection, agent: int, number: int) -> StoredEpisode | None:
+    """An episode with its steps and labels; three queries."""
+    row = reading.episode_row(connection, agent, number)
+    if row is None:
+        return None
+    return StoredEpisode(
+        row,
+        reading.step_rows(connection, agent, number),
+        labelling.label_rows(connection, agent, number),
+    )
+
+
+def _read_page(
+    connection: Connection,
+    agent: int | None,
+    status: Status | None,
+    external_id: str | None,
+    newest: bool,
+    after: Cursor | None,
+    limit: int,
+) -> tuple[list[EpisodeSummary], Cursor | None]:
+    """One page, and the cursor of the next if there is one."""
+    rows = reading.episode_page(connection, agent, status, external_id, newest, after, limit + 1)
+    page = rows[:limit]
+    summaries = list(summaries_of(connection, page).values())
+    if len(rows) <= limit:
+        return summaries, None
+    return summaries, (page[-1].created_at, page[-1].agent, page[-1].number)
+
+
+def _read_waiting(
+    connection: Connection, keys: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], EpisodeSummary]:
+    """Those of some episodes that still wait for a label, in the order given."""
+    rows = listing.episodes_by_key(connection, keys)
+    found = [rows[key] for key in keys if key in rows]
+    waiting = [row for row in found if row.status == "awaiting_label"]
+    return summaries_of(connection, waiting)
+
+
+def summaries_of(
+    connection: Connection, rows: Sequence[Any]
+) -> dict[tuple[int, int], EpisodeSummary]:
+    """Rows as summaries by (agent, number); at most two queries, however many rows."""
+    running = [(row.agent, row.number) for row in rows if row.length is None]
+    counts = listing.step_counts(connection, running)
+    horizons = listing.horizons(connection, {row.agent for row in rows}) if rows else {}
+    return {
+        (row.agent, row.number): EpisodeSummary(
+            **episode_fields(
+                row,
+                horizons[row.agent],
+                counts[row.agent, row.number] if row.length is None else row.length,
+            )
+        )
+        for row in rows
+        if row.agent in horizons
+    }
+
+
+def episode_fields(row: Any, horizon: int, length: int) -> dict[str, Any]:
+    """The fields that every view of an episode has."""
+    return {
+        "id": episode_id(row.agent, row.number),
+        "agent": agent_id(row.agent),
+        "number": row.number,
+        "external_id": row.external_id,
+        "mode": row.mode,
+        "status": row.status,
+        "label_required": row.label_required,
+        "labels_wanted": row.labels_wanted,
+        "labels_given": row.verdicts,
+        "label": row.label,
+        "policy_version": row.policy_version,
+        "horizon": horizon,
+        "length": length,
+        "metadata": row.metadata,
+        "created_at": moment(row.created_at),
+        "finished_at": moment_or_none(row.finished_at),
+        "labelled_at": moment_or_none(row.labelled_at),
+    }
+
+
+def predict(stored: StoredEpisode, insight: Insight | None) -> Prediction | None:
+    """What the model makes of an episode; None while it runs or where there is no model."""
+    row = stored.row
+    if insight is None or row.status == "running":
+        return None
+    trajectory = trajectory_of(stored.steps, row.final, row.ended)
+    shares, after_end = insight.shares(trajectory)
+    return Prediction(insight.predict(trajectory), insight.offset, shares.tolist(), after_end)
+
+
+def episode_view(
+    agent: HostedAgent, stored: StoredEpisode, prediction: Prediction | None
+) -> EpisodeView:
+    """A stored episode as its wire schema."""
+    row, steps = stored.row, stored.steps
+    shares = [None] * len(steps) if prediction is None else prediction.shares
+    final = None if row.final is None else agent.decode_state(row.final, row.final_observation)
+    return EpisodeView(
+        **episode_fields(row, agent.horizon, len(steps)),
+        steps=[
+            StepView(
+                step=step.step,
+                state=agent.decode_state(step.state, step.observation),
+                action=agent.actions.decode(step.action),
+                share=share,
+            )
+            for step, share in zip(steps, shares, strict=True)
+        ],
+        final=final,
+        terminated=row.ended,
+        verdicts=verdict_views(stored.labels),
+        labels=label_changes(stored.labels),
+        predicted=None if prediction is None else prediction.predicted,
+        after_end=None if prediction is None else prediction.after_end,
+    )
+
+
+def verdict_views(labels: Sequence[Any]) -> list[VerdictView]:
+    """The labels in force, from an episode's label history."""
+    return [
+        VerdictView.model_validate(
+            {"label": verdict.label, "labeller": verdict.labeller, "at": moment(verdict.at)}
+        )
+        for verdict in in_force(labels).values()
+    ]
+
+
+def label_changes(labels: Sequence[Any]) -> list[LabelChange]:
+    """An episode's label history, oldest first."""
+    return [
+        LabelChange(
+            label=change.label,
+            labeller=change.labeller,
+            comment=change.comment,
+            at=moment(change.at),
+        )
+        for change in labels
+    ]

@@ -1,0 +1,86 @@
+"""The events of an agent as a stream: stored events first, then new ones as they happen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any
+
+from app.service.agents.hosted_agent import Event, HostedAgent
+from app.service.runtime.cache import Loaded
+from app.service.runtime.events import Broadcast
+from app.service.runtime.ids import read_agent_id
+from app.service.views.times import moment
+from app.storage.database import Database
+from app.storage.queries import reading
+
+_PAGE = 500  # stored events that are read at once
+_NAMES = {
+    "finished": "episode.finished",
+    "reported": "episode.reported",
+    "abandoned": "episode.abandoned",
+    "given_up": "episode.abandoned",
+    "labelled": "label.given",
+    "withdrawn": "label.withdrawn",
+    "settled": "label.settled",
+    "policy": "policy.replaced",
+}
+EVENT_NAMES = tuple(dict.fromkeys(_NAMES.values()))
+
+
+@dataclass(frozen=True)
+class PublicEvent:
+    """An event as clients receive it."""
+
+    number: int
+    name: str
+    data: dict[str, Any]
+
+
+class EventFeed:
+    """Follows the events of agents."""
+
+    def __init__(self, database: Database, cache: Loaded, broadcast: Broadcast) -> None:
+        self._database = database
+        self._cache = cache
+        self._broadcast = broadcast
+
+    async def open(
+        self, agent: str, after: int | None, heartbeat_seconds: float
+    ) -> AsyncGenerator[PublicEvent | None]:
+        """The events of an agent after a number, or from now on.
+
+        None is a heartbeat: nothing has happened for ``heartbeat_seconds``.
+        """
+        hosted = await self._cache.agent(read_agent_id(agent))
+        first = hosted.last_event if after is None else after
+        return self._follow(hosted, first, heartbeat_seconds)
+
+    async def _follow(
+        self, agent: HostedAgent, after: int, heartbeat_seconds: float
+    ) -> AsyncGenerator[PublicEvent | None]:
+        queue = self._broadcast.listen(agent.number)  # first, so that nothing is missed
+        try:
+            while rows := await self._database.read(reading.event_rows, agent.number, after, _PAGE):
+                for row in rows:
+                    after = row.number
+                    yield _public(Event(**row._mapping))
+            while True:
+                try:
+                    event = await asyncio.wait_for(queue.get(), heartbeat_seconds)
+                except TimeoutError:
+                    yield None
+                    continue
+                if event is None:  # the agent was deleted, or the server stops
+                    return
+                if event.number > after:
+                    after = event.number
+                    yield _public(event)
+        finally:
+            self._broadcast.leave(agent.number, queue)
+
+
+def _public(event: Event) -> PublicEvent:
+    at = moment(event.at).isoformat().replace("+00:00", "Z")
+    return PublicEvent(event.number, _NAMES[event.kind], event.public() | {"at": at})

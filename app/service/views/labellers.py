@@ -1,0 +1,155 @@
+"""How labellers do: how much, how fast, how they agree, and which labels the model doubts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from app.agents.tabular_insight import Insight
+from app.learning.statistics.agreement import (
+    CONFIDENT,
+    PAUSE_SECONDS,
+    Agreement,
+    agreements,
+    contradicts,
+    labellers,
+)
+from app.service.episodes.trajectories import trajectory_of
+from app.service.labelling.verdicts import in_force
+from app.service.runtime.ids import agent_id, episode_id
+from app.service.views.times import moment
+from app.storage.database import Database
+from app.storage.queries import browsing, listing
+
+_CHANGES = 5000  # newest label changes that the statistics use
+_CHECKED = 300  # newest episodes that are compared with the model
+_AGENTS = 8  # whose models are loaded for that
+_PAIRS = 50  # of labellers that are listed
+
+
+@dataclass(frozen=True)
+class LabellerStatistics:
+    """One labeller. ``name`` is None for labels that came without one."""
+
+    name: str | None
+    verdicts: int
+    good: int
+    withdrawn: int
+    seconds: float | None  # median time between two verdicts, pauses left out
+    last: datetime
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """A label that is the opposite of what a confident model predicts."""
+
+    episode: str
+    number: int
+    agent: str
+    agent_name: str
+    label: int
+    predicted: float
+    labeller: str | None
+
+
+@dataclass(frozen=True)
+class LabellerReport:
+    """How labellers do, from the newest labels of all agents."""
+
+    labellers: list[LabellerStatistics]
+    pairs: list[Agreement]
+    doubts: list[Doubt]
+    checked: int  # episodes that were compared with the model
+    changes: int  # label changes that the statistics come from
+    confident: float = CONFIDENT  # a model that predicts more than this is confident
+    pause_seconds: float = PAUSE_SECONDS
+
+
+@dataclass(frozen=True)
+class _Stored:
+    changes: Sequence[Any]
+    episodes: Sequence[Any]
+    steps: dict[tuple[int, int], list[Any]]
+    insights: dict[int, bytes]
+    names: dict[int, str]
+
+
+class LabellerViews:
+    """Reads how labellers do."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def report(self) -> LabellerReport:
+        """Statistics, agreement and doubts from the newest labels of all agents."""
+        stored = await self._database.read(_read)
+        return await asyncio.to_thread(_report, stored)
+
+
+def _read(connection: Connection) -> _Stored:
+    changes = browsing.verdicts(connection, _CHANGES)
+    newest = dict.fromkeys((row.agent, row.episode) for row in reversed(changes))
+    agents = list(dict.fromkeys(agent for agent, _ in newest))[:_AGENTS]
+    chosen = [key for key in newest if key[0] in agents][:_CHECKED]
+    insights = browsing.insights_of(connection, agents)
+    episodes = [row for row in browsing.judged(connection, chosen) if row.agent in insights]
+    steps = listing.steps_of_episodes(connection, [(row.agent, row.number) for row in episodes])
+    return _Stored(changes, episodes, steps, insights, browsing.names_of(connection, agents))
+
+
+def _report(stored: _Stored) -> LabellerReport:
+    return LabellerReport(
+        labellers=[
+            LabellerStatistics(
+                found.name,
+                found.verdicts,
+                found.good,
+                found.withdrawn,
+                found.seconds,
+                moment(found.last),
+            )
+            for found in labellers(stored.changes)
+        ],
+        pairs=agreements(stored.changes)[:_PAIRS],
+        doubts=_doubts(stored),
+        checked=len(stored.episodes),
+        changes=len(stored.changes),
+    )
+
+
+def _doubts(stored: _Stored) -> list[Doubt]:
+    """The labels that contradict a confident model, the most confident first."""
+    history: dict[tuple[int, int], list[Any]] = defaultdict(list)
+    for change in stored.changes:
+        history[change.agent, change.episode].append(change)
+    models = {agent: Insight.unpack(packed) for agent, packed in stored.insights.items()}
+    doubts = [
+        doubt
+        for row in stored.episodes
+        for doubt in _doubts_of(stored, row, models[row.agent], history[row.agent, row.number])
+    ]
+    return sorted(doubts, key=lambda doubt: -abs(doubt.predicted - doubt.label))
+
+
+def _doubts_of(stored: _Stored, row: Any, model: Insight, history: Sequence[Any]) -> list[Doubt]:
+    steps = stored.steps[row.agent, row.number]
+    predicted = model.predict(trajectory_of(steps, row.final, row.ended))
+    return [
+        Doubt(
+            episode_id(row.agent, row.number),
+            row.number,
+            agent_id(row.agent),
+            stored.names[row.agent],
+            verdict.label,
+            predicted,
+            verdict.labeller,
+        )
+        for verdict in in_force(history).values()
+        if contradicts(predicted, verdict.label)
+    ]

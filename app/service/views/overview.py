@@ -1,0 +1,149 @@
+"""Everything that the page of one agent shows."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from app.agents.baseline import LONGEST, uniform_success
+from app.agents.tabular_insight import Insight
+from app.errors import InvalidValue, NotFound
+from app.learning.statistics.forecast import SHARE, Forecast, forecast
+from app.service.agents.hosted_agent import HostedAgent
+from app.service.runtime.cache import Loaded
+from app.service.runtime.ids import read_agent_id
+from app.service.views.agents import agent_view
+from app.service.views.beliefs import Beliefs, beliefs_of
+from app.service.views.curves import outcomes, policy_point, thinned, wilson
+from app.service.views.episodes import summaries_of
+from app.storage.database import Database
+from app.storage.queries import browsing, labelling, reading
+from app.wire.agents import AgentView
+from app.wire.episodes import EpisodeSummary
+from app.wire.insight import PolicyPoint
+
+_EPISODES = 15  # listed at once
+_VERSIONS = 10  # listed, the newest first
+_MOST_SQUARES = 10_000  # of a grid that is drawn
+
+
+@dataclass(frozen=True)
+class AgentOverview:
+    """What the page of one agent shows."""
+
+    agent: AgentView
+    interval: tuple[float, float] | None  # 95 %, of the success rate
+    labels: list[int]  # every label in force, in the order of episodes
+    policies: list[PolicyPoint]  # at most 200, for the chart
+    versions: list[PolicyPoint]  # the newest first
+    version_count: int
+    promised: float | None  # success that the policy in force predicts of itself
+    baseline: float | None  # success of random actions, in the model
+    forecast: Forecast
+    target_share: float  # of ``promised``, that the forecast aims for
+    episodes: list[EpisodeSummary]
+    older: int | None  # the number before which older episodes begin
+    beliefs: Beliefs | None
+
+
+@dataclass(frozen=True)
+class _Stored:
+    row: Any
+    labels: Sequence[Any]
+    versions: Sequence[Any]
+    episodes: list[EpisodeSummary]
+
+
+class AgentOverviews:
+    """Reads what the page of an agent shows."""
+
+    def __init__(self, database: Database, cache: Loaded) -> None:
+        self._database = database
+        self._cache = cache
+
+    async def read(
+        self, agent: str, before: int | None, state: int | None, action: int | None
+    ) -> AgentOverview:
+        """An agent's overview, with episodes below a number and beliefs of a chosen state."""
+        hosted = await self._cache.agent(read_agent_id(agent))
+        _check_choice(hosted, state, action)
+        stored = await self._database.read(_read, hosted.number, before)
+        if stored is None:
+            raise NotFound("agent", agent)
+        insight = await self._cache.insight(hosted)
+        return await asyncio.to_thread(_overview, hosted, stored, insight, state, action)
+
+
+def _check_choice(agent: HostedAgent, state: int | None, action: int | None) -> None:
+    for value, name, size in (
+        (state, "?state", agent.states.size),
+        (action, "?action", agent.actions.size),
+    ):
+        if value is not None and value >= size:
+            raise InvalidValue(name, f"a whole number from 0 to {size - 1}")
+
+
+def _read(connection: Connection, agent: int, before: int | None) -> _Stored | None:
+    row = reading.agent_row(connection, agent)
+    if row is None:
+        return None
+    newest = browsing.newest_episodes(connection, agent, before, _EPISODES + 1)
+    return _Stored(
+        row,
+        labelling.verdicts_of(connection, agent),
+        reading.version_rows(connection, agent),
+        list(summaries_of(connection, newest).values()),
+    )
+
+
+def _overview(
+    hosted: HostedAgent,
+    stored: _Stored,
+    insight: Insight | None,
+    state: int | None,
+    action: int | None,
+) -> AgentOverview:
+    row, versions, episodes = stored.row, stored.versions, stored.episodes
+    labels = [verdict.label for verdict in stored.labels]
+    promised = versions[-1].predicted if versions else None
+    target = None if promised is None else SHARE * promised
+    view = agent_view(row, hosted)
+    beliefs = None
+    if insight is not None:
+        beliefs = beliefs_of(insight, _squares(view), state, action)
+    return AgentOverview(
+        agent=view,
+        interval=wilson(row.good, row.labelled) if row.labelled else None,
+        labels=labels,
+        policies=[policy_point(version) for version in thinned(versions)],
+        versions=[policy_point(version) for version in versions[: -_VERSIONS - 1 : -1]],
+        version_count=len(versions),
+        promised=promised,
+        baseline=_baseline(hosted, insight) if labels else None,
+        forecast=forecast(outcomes(stored.labels), len(labels), target),
+        target_share=SHARE,
+        episodes=episodes[:_EPISODES],
+        older=episodes[_EPISODES - 1].number if len(episodes) > _EPISODES else None,
+        beliefs=beliefs,
+    )
+
+
+def _squares(agent: AgentView) -> int:
+    """How many states are drawn as a grid."""
+    display = agent.display
+    if display is None or display.kind != "grid":
+        return 0
+    squares = display.rows * display.cols
+    return squares if squares <= _MOST_SQUARES else 0
+
+
+def _baseline(hosted: HostedAgent, insight: Insight | None) -> float | None:
+    """The success of random actions; None where it takes too long to simulate."""
+    if insight is None or hosted.horizon > LONGEST:
+        return None
+    return uniform_success(insight, np.random.default_rng(hosted.seed))

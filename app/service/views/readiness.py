@@ -1,0 +1,26 @@
+"""Whether the server is ready to serve."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.errors import PlauditError
+from app.service.training.process_pool import LearningProcesses
+from app.storage.database import Database
+from app.storage.queries import reading
+
+
+class Readiness:
+    """Checks the database and the learning processes."""
+
+    def __init__(self, database: Database, processes: LearningProcesses) -> None:
+        self._database = database
+        self._processes = processes
+
+    async def state(self) -> Literal["ok", "starting", "unavailable"]:
+        """``ok`` if the database answers and a learning process has started."""
+        try:
+            await self._database.read(reading.last_position)
+        except PlauditError:
+            return "unavailable"
+        return "ok" if self._processes.ready else "starting"
