@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 import numpy as np
 
 from app.agents.build_features import build_features
 from app.agents.experience import Experience
+from app.agents.insight import Insight, pack_insight
 from app.agents.options import Options
 from app.agents.spec import AgentSpec
-from app.agents.tabular_insight import Insight
 from app.errors import InvalidValue
 from app.learning.arrays import Arrays, Floats, pack_arrays, unpack_arrays
 from app.learning.features.base import FeatureMap
@@ -35,6 +35,8 @@ AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 class Agent(ABC, Generic[AnyOptions]):
     """One learning agent. A kind is a subclass with its own options and its own ``plan``."""
+
+    insight_type: ClassVar[type[Insight]]  # of what `insight` returns, where it returns any
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         self.spec = spec
@@ -107,8 +109,13 @@ class Agent(ABC, Generic[AnyOptions]):
         """Take in what is new, so that the next plan does not have to."""
 
     def insight(self) -> Insight | None:
-        """What the agent believes, as tables, if it believes anything."""
+        """What the agent can say about episodes and its model; None for a kind without one."""
         return None
+
+    def packed_insight(self) -> bytes | None:
+        """The insight as bytes; `unpack_insight` reads them."""
+        insight = self.insight()
+        return None if insight is None else pack_insight(self.options.kind, insight)
 
     def information(self, episodes: Sequence[int]) -> Floats:
         """How much the label of each finished episode would teach, in nats, shape (n,)."""

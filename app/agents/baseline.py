@@ -1,19 +1,25 @@
-"""What choosing actions at random would come to, in an agent's own model."""
+"""The success of random actions, simulated in a tabular model."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
-from app.agents.tabular_insight import Insight
 from app.learning.arrays import Floats, Integers
 
+if TYPE_CHECKING:
+    from app.agents.tabular_insight import TabularInsight
+
 PLAYED = 2000  # the deviation of a probability estimated with so many is at most 0.011
-LONGEST = 2000  # steps; playing longer episodes takes too long for a page
+LONGEST = 2000  # steps; simulating longer episodes takes too long for a page
 
 
-def uniform_success(insight: Insight, rng: np.random.Generator, count: int = PLAYED) -> float:
-    """The chance of a good label when every action is as likely, by episodes in the model."""
+def uniform_success(
+    insight: TabularInsight, rng: np.random.Generator, count: int = PLAYED
+) -> float:
+    """The probability of a good label over ``count`` simulated episodes."""
     H, S, A = insight.weights.shape
     cumulative = np.append(0.0, np.cumsum(insight.probabilities))
     first = np.cumsum(insight.start)
@@ -37,7 +43,7 @@ def uniform_success(insight: Insight, rng: np.random.Generator, count: int = PLA
 
 
 def _follow(
-    insight: Insight,
+    insight: TabularInsight,
     cumulative: Floats,
     rows: Integers,
     luck: Floats,
@@ -53,7 +59,7 @@ def _follow(
 
 
 def _end(
-    insight: Insight,
+    insight: TabularInsight,
     logit: Floats,
     memory: Integers,
     who: Integers,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
 from app.agents.base import Agent
 from app.agents.belief import Belief, Learned
+from app.agents.insight import Insight
 from app.agents.options import Options, PlanningOptions
 from app.agents.spec import AgentSpec
-from app.agents.tabular_insight import Insight
+from app.agents.tabular_insight import TabularInsight
 from app.errors import BudgetExceeded
 from app.learning.arrays import Arrays, Floats
 from app.learning.features.automaton import EventTables
@@ -37,6 +38,8 @@ AnyOptions = TypeVar("AnyOptions", bound=Options)
 class ModelBased(Agent[AnyOptions]):
     """Believes something about labels, counts transitions, and plans for both."""
 
+    insight_type: ClassVar[type[Insight]] = TabularInsight
+
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)
         self.beliefs = self._make_beliefs()
@@ -57,7 +60,7 @@ class ModelBased(Agent[AnyOptions]):
         """Fit the belief that exploit plans for."""
         self.best().follow(self.experience)
 
-    def insight(self) -> Insight:
+    def insight(self) -> TabularInsight:
         """The tables of the belief that exploit plans for."""
         learned = self.best().follow(self.experience)
         features, fit = learned.belief.features, learned.fit
@@ -73,7 +76,7 @@ class ModelBased(Agent[AnyOptions]):
                 features.tables.remainders(fit.weights),
             )
         model = self.experience.transitions.estimate()
-        return Insight(
+        return TabularInsight(
             description=str(features),
             feature_weights=fit.weights,
             offset=fit.intercept,

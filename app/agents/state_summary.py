@@ -1,56 +1,74 @@
-"""What an agent believes of each place: what it is worth, how well it is known, what follows."""
+"""What a tabular model says of each state: where success is likely, what is known, what follows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit
 
-from app.agents.tabular_insight import Insight
+from app.agents.insight import Follower, Pair, SuccessMap
 from app.learning.arrays import Floats, Integers
 
+if TYPE_CHECKING:
+    from app.agents.tabular_insight import TabularInsight
 
-@dataclass(frozen=True)
-class Places:
-    """One value for each state."""
-
-    weights: Floats  # the most that one step there adds to the logit of success, or takes from it
-    visits: Integers
-    bonuses: Floats  # the largest of its actions and steps
+MOST_WORK = 1e8  # successors read by the sweep over all steps; beyond it success is unknown
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A state and an action."""
-
-    state: int
-    action: int
-    visits: int
-    bonus: float
-
-
-@dataclass(frozen=True)
-class Follower:
-    """What may follow a state and an action; ``state`` is None where nobody said where it ended."""
-
-    state: int | None
-    ended: bool
-    probability: float
-
-
-def places_of(insight: Insight) -> Places:
-    """Every state."""
+def success_map(insight: TabularInsight) -> SuccessMap:
+    """One entry for each state; states that were never visited are unknown."""
     high, low = insight.weights.max(axis=(0, 2)), insight.weights.min(axis=(0, 2))
     largest = np.where(high >= -low, high, low)
     entered = insight.remembered[insight.update[0]] - insight.remembered[0]
     visits = insight.visits.sum(axis=1)
-    return Places(largest + entered, visits, insight.bonuses.max(axis=(0, 2)))
+    success, best = _outlook(insight)
+    return SuccessMap(
+        success=np.where(visits > 0, success, np.nan),
+        effects=largest + entered,
+        visits=visits,
+        bonuses=insight.bonuses.max(axis=(0, 2)),
+        best_actions=np.where(visits > 0, best, -1),
+    )
 
 
-def least_known(insight: Insight, count: int) -> list[Pair]:
-    """The actions that were tried least where the agent has been, the least known first.
+def _outlook(insight: TabularInsight) -> tuple[Floats, Integers]:
+    """The success from each first state, and the action that it begins with, shapes (S,).
 
-    Where it has never been may be where nothing leads to, so only states that it knows are named.
+    It is the probability at the largest expected log-odds: V_h(m, s) = max_a Q_h(m', s, a) with
+    m' = update[m, s] and Q_h(m', s, a) = w_h(s, a) + E[what follows]. The expectation of log-odds
+    is quick to compute. It is not the log-odds of the expected success, but close to it where
+    episodes of one policy are alike.
+    """
+    H, S, A = insight.weights.shape
+    if H * len(insight.remembered) * (len(insight.columns) + S * A) > MOST_WORK:
+        return np.full(S, np.nan), np.full(S, -1)
+    memory, state = insight.update, np.arange(S)
+    onward = np.repeat(insight.remembered[:, None], S * A, axis=1)  # after the last step
+    for step in reversed(range(H)):
+        choices = onward.reshape(-1, S, A) + insight.weights[step]  # (M, S, A)
+        values = choices.max(axis=2)[memory, state]  # (M, S), by the memory before the state
+        if step:
+            onward = _expected(insight, values, step)
+    return expit(insight.offset + values[0]), choices[memory[0], state].argmax(axis=1)
+
+
+def _expected(insight: TabularInsight, values: Floats, step: int) -> Floats:
+    """The expected log-odds after each state and action, when ``step`` comes next: (M, S*A)."""
+    S = insight.weights.shape[1]
+    unreported = insight.remembered[:, None]
+    ends = np.hstack([insight.remembered[insight.update], unreported]) + insight.ended_weights[step]
+    columns = np.hstack([values, ends])  # (M, 2 S + 1), as in TransitionModel
+    model = insight.transitions
+    expected = np.asarray((model.sparse() @ columns.T).T)
+    expected[:, ~model.seen] = columns[:, :S].mean(axis=1, keepdims=True)
+    return expected
+
+
+def least_known(insight: TabularInsight, count: int) -> list[Pair]:
+    """The actions that were tried least in visited states, the least known first.
+
+    A state that was never visited may be out of reach, so only visited ones are listed.
     """
     A = insight.visits.shape[1]
     been = np.flatnonzero(insight.visits.sum(axis=1) > 0)
@@ -63,16 +81,25 @@ def least_known(insight: Insight, count: int) -> list[Pair]:
     ]
 
 
-def followers_of(insight: Insight, state: int, action: int, most: int) -> list[Follower]:
-    """What followed a state and an action, the likeliest first; nothing if it was never tried."""
-    _, S, A = insight.weights.shape
-    row = state * A + action
+def followers_of(insight: TabularInsight, state: int, action: int, most: int) -> list[Follower]:
+    """What followed a state and an action, the most probable first; empty if it was never tried."""
+    found = row_of(insight, state * insight.visits.shape[1] + action)
+    return sorted(found, key=_order)[:most]
+
+
+def _order(follower: Follower) -> tuple[float, bool, float]:
+    """By probability, then in the order of the model's columns."""
+    state = np.inf if follower.state is None else follower.state
+    return -follower.probability, follower.ended, state
+
+
+def row_of(insight: TabularInsight, row: int) -> list[Follower]:
+    """What followed the pair of a row s * A + a, in the order of the columns."""
+    S = insight.weights.shape[1]
     entries = slice(int(insight.indptr[row]), int(insight.indptr[row + 1]))
-    pairs = zip(
-        insight.columns[entries].tolist(), insight.probabilities[entries].tolist(), strict=True
-    )
+    columns, chances = insight.columns[entries].tolist(), insight.probabilities[entries].tolist()
     found = []
-    for column, chance in sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:most]:
-        place = column - S if column >= S else column
-        found.append(Follower(place if place < S else None, column >= S, chance))
+    for column, chance in zip(columns, chances, strict=True):
+        state = column - S if column >= S else column
+        found.append(Follower(state if state < S else None, column >= S, chance))
     return found

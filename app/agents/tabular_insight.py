@@ -1,16 +1,27 @@
-"""What an agent believes, as tables: enough to explain a step, an episode or the whole model."""
+"""The insight of kinds that count states: their model as tables over (step, state, action)."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, fields
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from app.learning.arrays import Floats
+from app.agents import baseline, state_summary
+from app.agents.insight import (
+    Follower,
+    Insight,
+    ModelDocument,
+    Pair,
+    Shares,
+    StepExplanation,
+    SuccessMap,
+    Transition,
+)
+from app.learning.arrays import Arrays, Floats
 from app.learning.trajectory import Trajectory
 from app.learning.world.model import TransitionModel
 from app.learning.world.policy import Policy
@@ -20,7 +31,7 @@ ROLLOUTS = 200  # the deviation of a probability estimated with them is at most 
 
 
 @dataclass(frozen=True)
-class Insight:
+class TabularInsight(Insight):
     """The estimate that exploit plans for, spread over (step, state, action), and the counts.
 
     Where features are events an automaton reads the states: entering s with memory m leads to
@@ -48,28 +59,44 @@ class Insight:
         _, S, A = self.weights.shape
         return TransitionModel(S, A, self.indptr, self.columns, self.probabilities)
 
-    def shares(self, trajectory: Trajectory) -> tuple[Floats, float]:
-        """What each step added to the logit of success, and what the steps after the end did."""
+    def share(self, trajectory: Trajectory) -> Shares:
+        """What each step added to the log-odds, and what the steps after an early end did."""
         n, (H, S, _) = len(trajectory), self.weights.shape
         own = self.weights[np.arange(n), trajectory.states, trajectory.actions]
+        memories = self._memories(trajectory)
+        own = own + np.diff(self.remembered[memories])
+        if not trajectory.ended:
+            return Shares(self.offset, own, 0.0)
+        rest = float(self.ended_weights[n, trajectory.final if trajectory.final >= 0 else S])
+        if trajectory.final >= 0 and n < H:
+            after = int(self.update[memories[-1], trajectory.final])
+            rest += float(self.remembered[after] - self.remembered[memories[-1]])
+        return Shares(self.offset, own, rest)
+
+    def _memories(self, trajectory: Trajectory) -> list[int]:
+        """The automaton's memory before the first step and after each step."""
         memories = [0]
         for state in trajectory.states.tolist():
             memories.append(int(self.update[memories[-1], state]))
-        own = own + np.diff(self.remembered[memories])
-        if not trajectory.ended:
-            return own, 0.0
-        rest = float(self.ended_weights[n, trajectory.final if trajectory.final >= 0 else S])
-        if trajectory.final >= 0 and n < H:
-            rest += self._gained(memories[-1], int(self.update[memories[-1], trajectory.final]))
-        return own, rest
+        return memories
 
-    def _gained(self, before: int, after: int) -> float:
-        return float(self.remembered[after] - self.remembered[before])
-
-    def predict(self, trajectory: Trajectory) -> float:
-        """The probability that the episode is labelled good."""
-        own, rest = self.shares(trajectory)
-        return float(expit(self.offset + own.sum() + rest))
+    def explain(
+        self,
+        policy: Policy | None,
+        played: Trajectory,
+        memory: tuple[int, ...],
+        rng: np.random.Generator,
+    ) -> StepExplanation:
+        """By rollouts of the policy in the model; an episode that is over is predicted."""
+        last = len(played) - 1
+        state, action = int(played.states[last]), int(played.actions[last])
+        if policy is None:
+            chance = self.share(played).probability
+        else:
+            chance = self.success_from(policy, played, memory, rng)
+        bonus = float(self.bonuses[last, state, action])
+        share = bonus / (bonus + chance) if bonus + chance > 0 else 0.0
+        return StepExplanation(self.tried(state, action), chance, share)
 
     def success_from(
         self, policy: Policy, played: Trajectory, memory: tuple[int, ...], rng: np.random.Generator
@@ -78,12 +105,10 @@ class Insight:
 
         ``played`` are the steps so far, the last of them just answered, with ``memory`` after it.
         """
-        own, _ = self.shares(played)
+        own = self.share(played).steps
         model = self.transitions
         cumulative = np.cumsum(model.probabilities)
-        known = 0
-        for state in played.states.tolist():
-            known = int(self.update[known, state])
+        known = self._memories(played)[-1]
         here = len(played) - 1, int(played.states[-1]), int(played.actions[-1]), known, memory
         logits = [
             self._go_on(policy, model, cumulative, here, rng.random((len(self.weights), 2)))
@@ -114,18 +139,61 @@ class Insight:
             logit += float(self.weights[step, state, action])
         return logit + float(self.remembered[known])
 
-    def pack(self) -> bytes:
-        """As a compressed npz file of plain arrays."""
-        buffer = io.BytesIO()
-        arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
-        np.savez_compressed(buffer, allow_pickle=False, **arrays)
-        return buffer.getvalue()
+    def success_map(
+        self,
+        dimensions: tuple[int, int] | None = None,  # noqa: ARG002 - states are not numbers
+    ) -> SuccessMap:
+        """One entry for each state."""
+        return self._success_map
+
+    @cached_property
+    def _success_map(self) -> SuccessMap:
+        return state_summary.success_map(self)
+
+    def uniform_success(self, rng: np.random.Generator) -> float | None:
+        """By episodes played in the model; None where the horizon is too long for that."""
+        return None if len(self.weights) > baseline.LONGEST else baseline.uniform_success(self, rng)
+
+    def least_known(self, count: int) -> list[Pair]:
+        """The actions that were tried least, in states that were visited."""
+        return state_summary.least_known(self, count)
+
+    def tried(self, state: int, action: int) -> int:
+        """How often an action was taken in a state."""
+        return int(self.visits[state, action])
+
+    def followers(self, state: int, action: int, most: int) -> list[Follower]:
+        """What followed a state and an action, the most probable first."""
+        return state_summary.followers_of(self, state, action, most)
+
+    def document(self) -> ModelDocument:
+        """The weights, visits, bonuses and transitions."""
+        return ModelDocument(
+            features=self.description,
+            weights=self.feature_weights.tolist(),
+            intercept=self.offset,
+            visits=self.visits.tolist(),
+            bonuses=self.bonuses.max(axis=0).tolist(),
+            start=self.start.tolist(),
+            transitions=self._tried_transitions(),
+        )
+
+    def _tried_transitions(self) -> list[Transition]:
+        tried = np.flatnonzero(np.diff(self.indptr)).tolist()
+        pairs = [divmod(row, self.visits.shape[1]) for row in tried]
+        return [
+            Transition(state, action, state_summary.row_of(self, row))
+            for row, (state, action) in zip(tried, pairs, strict=True)
+        ]
+
+    def arrays(self) -> Arrays:
+        """Every field by its name."""
+        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
-    def unpack(cls, packed: bytes) -> Insight:
-        """The tables that `pack` was given."""
-        with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
-            arrays: dict[str, Any] = {key: stored[key] for key in stored.files}
-        arrays["description"] = str(arrays["description"])
-        arrays["offset"] = float(arrays["offset"])
-        return cls(**arrays)
+    def from_arrays(cls, arrays: Arrays) -> Self:
+        """The tables that gave ``arrays``."""
+        named: dict[str, Any] = dict(arrays)
+        named["description"] = str(named["description"])
+        named["offset"] = float(named["offset"])
+        return cls(**named)

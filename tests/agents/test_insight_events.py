@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from app.agents import AgentSpec, make_agent
-from app.agents.tabular_insight import Insight
+from app.agents.insight import unpack_insight
 from app.learning.trajectory import Trajectory
 from app.wire.validation import parse
 
@@ -27,28 +27,29 @@ def taught():
 
 def test_shares_add_up_to_what_the_belief_predicts():
     agent = taught()
-    insight = Insight.unpack(agent.insight().pack())
+    insight = unpack_insight(agent.packed_insight())
     learned = agent.best().follow(agent.experience)
     for trajectory in agent.experience.episodes.values():
         indices, values = learned.belief.features.row(trajectory)
         logit = learned.fit.intercept + float(learned.fit.weights[indices] @ values)
-        own, rest = insight.shares(trajectory)
-        assert insight.offset + own.sum() + rest == pytest.approx(logit, abs=1e-12)
+        shares = insight.share(trajectory)
+        whole = shares.offset + shares.steps.sum() + shares.end
+        assert whole == pytest.approx(logit, abs=1e-12)
 
 
 def test_an_event_counts_where_it_first_has_happened():
     insight = taught().insight()
     then, visited = insight.feature_weights
-    own, rest = insight.shares(Trajectory(np.array([1, 0, 2, 1, 1]), np.zeros(5, dtype=int)))
-    assert own.tolist() == pytest.approx([0.0, 0.0, visited, then, 0.0])
-    assert rest == 0.0
+    shares = insight.share(Trajectory(np.array([1, 0, 2, 1, 1]), np.zeros(5, dtype=int)))
+    assert shares.steps.tolist() == pytest.approx([0.0, 0.0, visited, then, 0.0])
+    assert shares.end == 0.0
 
 
 def test_an_end_in_a_state_is_a_visit():
     insight = taught().insight()
-    own, rest = insight.shares(Trajectory(np.array([3]), np.array([0]), final=2, ended=True))
-    assert own.tolist() == [0.0]
-    assert rest == pytest.approx(insight.feature_weights[1])
+    shares = insight.share(Trajectory(np.array([3]), np.array([0]), final=2, ended=True))
+    assert shares.steps.tolist() == [0.0]
+    assert shares.end == pytest.approx(insight.feature_weights[1])
 
 
 def test_the_chance_to_succeed_follows_events_too():

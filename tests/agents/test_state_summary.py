@@ -1,4 +1,4 @@
-"""What an agent believes of each place, and what random play would come to: against enumeration."""
+"""What a tabular model says of each state, and of random actions: against enumeration."""
 
 from dataclasses import replace
 from itertools import product
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from app.agents import baseline, state_summary
 from app.agents.baseline import PLAYED, uniform_success
-from app.agents.state_summary import followers_of, least_known, places_of
 from tests.agents.test_tabular_insight import FEATURES, A, H, S, taught
 
 
@@ -21,7 +21,7 @@ def everything_that_may_happen(insight):
         for (chance, state, memory, logit), action in product(open_, range(A)):
             known = int(insight.update[memory, state])
             own = logit + insight.weights[step, state, action]
-            each = followers_of(insight, state, action, 99)
+            each = insight.followers(state, action, 99)
             if step + 1 == H:
                 yield chance / A, own + insight.remembered[known]
             elif not each:
@@ -58,15 +58,15 @@ def test_a_model_without_transitions_can_be_played_too():
         probabilities=np.zeros(0),
     )
     assert 0 < uniform_success(empty, np.random.default_rng(0)) < 1
-    assert followers_of(empty, 0, 0, 5) == []
+    assert empty.followers(0, 0, 5) == []
 
 
 def test_places_have_the_largest_weight_whatever_its_sign():
     insight = taught(FEATURES[2]).insight()
-    places = places_of(insight)
+    places = insight.success_map()
     for state in range(S):
         each = insight.weights[:, state, :].ravel()
-        assert places.weights[state] == each[np.abs(each).argmax()]
+        assert places.effects[state] == each[np.abs(each).argmax()]
     assert places.visits.sum() == insight.visits.sum()
     assert places.bonuses == pytest.approx(insight.bonuses.max(axis=(0, 2)))
 
@@ -74,7 +74,7 @@ def test_places_have_the_largest_weight_whatever_its_sign():
 def test_the_least_known_are_the_least_tried_where_it_has_been():
     insight = taught(FEATURES[0]).insight()
     visits = np.array([[5, 0], [0, 0], [2, 9]])
-    found = least_known(replace(insight, visits=visits), 3)
+    found = replace(insight, visits=visits).least_known(3)
     assert [(one.state, one.action, one.visits) for one in found] == [
         (0, 1, 0),
         (2, 0, 2),
@@ -85,8 +85,64 @@ def test_the_least_known_are_the_least_tried_where_it_has_been():
 def test_what_follows_is_the_likeliest_first_and_adds_up():
     insight = taught(FEATURES[0]).insight()
     for state, action in product(range(S), range(A)):
-        found = followers_of(insight, state, action, 99)
+        found = insight.followers(state, action, 99)
         chances = [one.probability for one in found]
         assert sum(chances) == pytest.approx(1)
         assert chances == sorted(chances, reverse=True)
-        assert followers_of(insight, state, action, 1) == found[:1]
+        assert insight.followers(state, action, 1) == found[:1]
+
+
+def outlook(insight, step, memory, state):
+    """The largest expected log-odds from a state on, and the action that has it, by recursion."""
+    known = int(insight.update[memory, state])
+    choices = []
+    for action in range(A):
+        value = insight.weights[step, state, action]
+        if step + 1 == H:
+            choices.append(value + insight.remembered[known])
+            continue
+        following = insight.followers(state, action, 99)
+        for one in following:
+            if not one.ended:
+                value += one.probability * outlook(insight, step + 1, known, one.state)[0]
+                continue
+            end = S if one.state is None else one.state
+            last = known if one.state is None else int(insight.update[known, end])
+            worth = insight.ended_weights[step + 1, end] + insight.remembered[last]
+            value += one.probability * worth
+        if not following:
+            value += np.mean([outlook(insight, step + 1, known, s)[0] for s in range(S)])
+        choices.append(value)
+    return max(choices), int(np.argmax(choices))
+
+
+EVENTS = {"kind": "events", "events": [{"then": [0, 1]}, {"visited": 2}]}
+
+
+@pytest.mark.parametrize("features", [*FEATURES, EVENTS], ids=str)
+def test_success_is_that_of_the_largest_expected_log_odds(features):
+    insight = taught(features).insight()
+    found = insight.success_map()
+    for state in range(S):
+        logit, action = outlook(insight, 0, 0, state)
+        assert found.success[state] == pytest.approx(float(expit(insight.offset + logit)))
+        assert found.best_actions[state] == action
+
+
+def test_states_that_were_never_visited_are_unknown():
+    insight = taught(FEATURES[0]).insight()
+    found = replace(insight, visits=insight.visits * [[1], [0], [1]]).success_map()
+    assert np.isnan(found.success).tolist() == [False, True, False]
+    assert (found.best_actions == -1).tolist() == [False, True, False]
+
+
+def test_a_model_too_large_to_sweep_has_no_success_to_show(monkeypatch):
+    monkeypatch.setattr(state_summary, "MOST_WORK", 10)
+    found = taught(FEATURES[0]).insight().success_map()
+    assert np.isnan(found.success).all()
+    assert found.effects.any()
+
+
+def test_too_long_a_horizon_is_not_simulated(monkeypatch):
+    monkeypatch.setattr(baseline, "LONGEST", H - 1)
+    assert taught(FEATURES[0]).insight().uniform_success(np.random.default_rng(0)) is None

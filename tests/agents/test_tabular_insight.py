@@ -8,7 +8,10 @@ import pytest
 from scipy.special import expit
 
 from app.agents import AgentSpec, make_agent
-from app.agents.tabular_insight import ROLLOUTS, Insight
+from app.agents.insight import unpack_insight
+from app.agents.tabular_insight import ROLLOUTS, TabularInsight
+from app.errors import SnapshotError
+from app.learning.arrays import pack_arrays
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.planning.policies.uniform import UniformPolicy
 
@@ -51,10 +54,11 @@ def test_shares_add_up_to_what_the_estimator_predicts(features):
     insight = agent.insight()
     learned = agent.best().follow(agent.experience)
     for trajectory, _ in trajectories(40, seed=9):
-        own, rest = insight.shares(trajectory)
+        shares = insight.share(trajectory)
         logit = learned.fit.logit(*learned.belief.features.row(trajectory))
-        assert own.shape == (len(trajectory),)
-        assert insight.offset + own.sum() + rest == pytest.approx(logit, abs=1e-9)
+        assert shares.steps.shape == (len(trajectory),)
+        whole = shares.offset + shares.steps.sum() + shares.end
+        assert whole == pytest.approx(logit, abs=1e-9)
         assert insight.predict(trajectory) == pytest.approx(float(expit(logit)), abs=1e-12)
 
 
@@ -62,7 +66,7 @@ def test_what_did_not_end_has_no_share_after_its_end():
     insight = taught(FEATURES[0]).insight()
     for trajectory, _ in trajectories(40, seed=9):
         if not trajectory.ended:
-            assert insight.shares(trajectory)[1] == 0.0
+            assert insight.share(trajectory).end == 0.0
 
 
 def test_visits_and_start_are_those_of_the_episodes():
@@ -78,12 +82,33 @@ def test_visits_and_start_are_those_of_the_episodes():
 
 
 def test_tables_come_back_as_they_were_packed():
+    agent = taught(FEATURES[0])
+    insight, again = agent.insight(), unpack_insight(agent.packed_insight())
+    for field in fields(TabularInsight):
+        before, after = getattr(insight, field.name), getattr(again, field.name)
+        assert np.array_equal(before, after), field.name
+        assert type(before) is type(after)
+
+
+def test_tables_that_were_packed_before_kinds_were_named_can_be_read():
     insight = taught(FEATURES[0]).insight()
-    again = Insight.unpack(insight.pack())
-    for field in fields(Insight):
-        one, other = getattr(insight, field.name), getattr(again, field.name)
-        assert np.array_equal(one, other), field.name
-        assert type(one) is type(other)
+    again = unpack_insight(pack_arrays(insight.arrays()))
+    assert np.array_equal(again.weights, insight.weights)
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        b"not an archive",
+        pack_arrays({"kind": np.array("thompson"), "weights": np.zeros((1, 1, 1))}),
+        pack_arrays({"kind": np.array("magic")}),
+        pack_arrays({"kind": np.array("thompson")}, version=99),
+    ],
+    ids=["bytes", "tables", "kind", "version"],
+)
+def test_bytes_that_are_no_insight_are_refused(packed):
+    with pytest.raises(SnapshotError, match="insight"):
+        unpack_insight(packed)
 
 
 @dataclass(frozen=True)
@@ -105,7 +130,7 @@ class Alternating:
 def enumerated(insight, policy, played, memory):
     """The chance of a good label, over every way that the episode can go on."""
     rows = insight.transitions.dense()
-    own, _ = insight.shares(played)
+    own = insight.share(played).steps
 
     def go_on(step, state, action, memory, logit):
         if step + 1 == H:

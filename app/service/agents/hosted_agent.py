@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from app.agents.tabular_insight import Insight
+from app.agents.insight import Insight
 from app.learning.world.policy import Policy
 from app.planning.policies.uniform import UniformPolicy
 from app.service.agents.spaces import BoxCodec, action_codec, state_codec

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
-from app.agents.tabular_insight import Insight
+from app.agents.insight import Insight, unpack_insight
 from app.errors import NotFound
 from app.planning.policies.registry import unpack_policy
 from app.planning.policies.uniform import UniformPolicy
@@ -59,7 +59,7 @@ class Loaded:
         if agent.insight_version != agent.version:
             version = agent.version
             packed = await self._database.read(reading.insight_bytes, agent.number)
-            insight = None if packed is None else await asyncio.to_thread(Insight.unpack, packed)
+            insight = None if packed is None else await asyncio.to_thread(unpack_insight, packed)
             agent.insight, agent.insight_version = insight, version
         return agent.insight
 

@@ -142,10 +142,9 @@ class Learner:
             exploit = agent.plan(_planned_as(warm.event, EXPLOIT), "exploit")
             plans.append(_stored(EXPLOIT, exploit))
         clock.lap("plan")
-        insight, snapshot = agent.insight(), self._snapshot(warm)
+        insight, snapshot = agent.packed_insight(), self._snapshot(warm)
         warm.version = warm.told = warm.event
         warm.labels = warm.ends = warm.corrections = 0
-        packed = None if insight is None else insight.pack()
         clock.lap("pack")
         return Lesson(
             job.agent,
@@ -154,7 +153,7 @@ class Learner:
             plans,
             len(agent.experience.episodes),
             len(agent.experience.labels),
-            packed,
+            insight,
             snapshot,
             notes_of(agent),
             clock.laps,

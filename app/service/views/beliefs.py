@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.agents.state_summary import Follower, Pair, Places, followers_of, least_known, places_of
-from app.agents.tabular_insight import Insight
+from app.agents.insight import Follower, Insight, Pair, SuccessMap
 
 _UNCERTAIN = 8  # least tried actions that are listed
 _FOLLOWERS = 20  # likeliest next states that are listed
@@ -41,29 +40,33 @@ class Beliefs:
     followers: list[Follower]
 
 
-def beliefs_of(insight: Insight, squares: int, state: int | None, action: int | None) -> Beliefs:
+def beliefs_of(
+    insight: Insight, squares: int, state: int | None, action: int | None
+) -> Beliefs | None:
     """The beliefs for an agent's page.
 
     ``squares`` is how many states are drawn as a grid, 0 for none. Without a ``state``, the least
     tried state and action are chosen.
     """
-    places = places_of(insight)
+    places = insight.success_map()
+    if places is None:
+        return None
     count = len(places.visits)
-    order = np.lexsort((-places.visits, -np.abs(places.weights)))[:_LISTED]
-    uncertain = least_known(insight, _UNCERTAIN)
+    order = np.lexsort((-places.visits, -np.abs(places.effects)))[:_LISTED]
+    uncertain = insight.least_known(_UNCERTAIN)
     state, action = _chosen(uncertain, state, action)
     return Beliefs(
         features=insight.description,
         states=count,
         unvisited=int((places.visits == 0).sum()),
-        largest=float(np.abs(places.weights).max(initial=0.0)),
+        largest=float(np.abs(places.effects).max(initial=0.0)),
         grid=[_belief(places, i) for i in range(min(count, squares))],
         listed=[_belief(places, i) for i in order.tolist()],
         uncertain=uncertain,
         state=state,
         action=action,
-        tried=int(insight.visits[state, action]),
-        followers=followers_of(insight, state, action, _FOLLOWERS),
+        tried=insight.tried(state, action),
+        followers=insight.followers(state, action, _FOLLOWERS),
     )
 
 
@@ -75,10 +78,10 @@ def _chosen(uncertain: list[Pair], state: int | None, action: int | None) -> tup
     return usual[0], usual[1] if action is None else action
 
 
-def _belief(places: Places, state: int) -> StateBelief:
+def _belief(places: SuccessMap, state: int) -> StateBelief:
     return StateBelief(
         state,
-        float(places.weights[state]),
+        float(places.effects[state]),
         int(places.visits[state]),
         float(places.bonuses[state]),
     )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-import numpy as np
-
-from app.agents.tabular_insight import Insight
+from app.agents.insight import Follower, Insight, ModelDocument, Transition
 from app.errors import InvalidValue
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan
 from app.service.runtime.cache import Loaded
@@ -64,48 +62,27 @@ class Documents:
 def model_document(agent: HostedAgent, insight: Insight | None) -> dict[str, Any]:
     """The learned weights, visit counts, transition estimate and bonuses."""
     head: dict[str, Any] = {"agent": agent.id, "policy_version": agent.version}
-    if insight is None:
-        return head | dict.fromkeys(
-            ("features", "weights", "intercept", "visits", "bonuses", "start", "transitions")
-        )
-    return head | {
-        "features": insight.description,
-        "weights": insight.feature_weights.tolist(),
-        "intercept": insight.offset,
-        "visits": insight.visits.tolist(),
-        "bonuses": insight.bonuses.max(axis=0).tolist(),
-        "start": insight.start.tolist(),
-        "transitions": _transitions(agent, insight),
+    model = None if insight is None else insight.document()
+    if model is None:
+        return head | dict.fromkeys(field.name for field in fields(ModelDocument))
+    transitions = None
+    if model.transitions is not None:
+        transitions = [_transition(agent, transition) for transition in model.transitions]
+    return head | vars(model) | {"transitions": transitions}
+
+
+def _transition(agent: HostedAgent, transition: Transition) -> dict[str, Any]:
+    """One transition with the states and actions as the client writes them."""
+    return {
+        "state": agent.states.decode(transition.state),
+        "action": agent.actions.decode(transition.action),
+        "followers": [_follower(agent, follower) for follower in transition.followers],
     }
 
 
-def _transitions(agent: HostedAgent, insight: Insight) -> list[dict[str, Any]]:
-    """The estimated successors of every state and action that was tried."""
-    _, S, A = insight.weights.shape
-    states, actions = agent.states, agent.actions
-    rows = []
-    for row in np.flatnonzero(np.diff(insight.indptr)):
-        entries = slice(int(insight.indptr[row]), int(insight.indptr[row + 1]))
-        pairs = zip(
-            insight.columns[entries].tolist(), insight.probabilities[entries].tolist(), strict=True
-        )
-        followers = [_follower(states, column, chance, S) for column, chance in pairs]
-        state, action = divmod(int(row), A)
-        rows.append(
-            {
-                "state": states.decode(state),
-                "action": actions.decode(action),
-                "followers": followers,
-            }
-        )
-    return rows
-
-
-def _follower(states: Any, column: int, chance: float, S: int) -> dict[str, Any]:
-    ended = column >= S
-    place = column - S if ended else column
-    known = states.decode(place) if place < S else None
-    return {"state": known, "ended": ended, "probability": chance}
+def _follower(agent: HostedAgent, follower: Follower) -> dict[str, Any]:
+    state = None if follower.state is None else agent.states.decode(follower.state)
+    return {"state": state, "ended": follower.ended, "probability": follower.probability}
 
 
 def policy_document(agent: HostedAgent, plan: HostedPlan, episode: int) -> dict[str, Any]:

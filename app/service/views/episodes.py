@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from app.agents.tabular_insight import Insight
+from app.agents.insight import Insight
 from app.errors import NotFound
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.hosted_episode import HostedEpisode
@@ -219,9 +219,10 @@ def predict(stored: StoredEpisode, insight: Insight | None) -> Prediction | None
     row = stored.row
     if insight is None or row.status == "running":
         return None
-    trajectory = trajectory_of(stored.steps, row.final, row.ended)
-    shares, after_end = insight.shares(trajectory)
-    return Prediction(insight.predict(trajectory), insight.offset, shares.tolist(), after_end)
+    shares = insight.share(trajectory_of(stored.steps, row.final, row.ended))
+    if shares is None:
+        return None
+    return Prediction(shares.probability, shares.offset, shares.steps.tolist(), shares.end)
 
 
 def episode_view(

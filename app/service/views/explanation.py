@@ -30,15 +30,7 @@ class Explanations:
         if insight is None:
             return None
         rows = await self._database.read(reading.step_rows, agent.number, episode.number)
-        played, last = trajectory_of(rows), rows[-1]
-        if plan is None:
-            chance = insight.predict(played)
-        else:
-            rng = generator(agent.seed, _ROLLOUTS, episode.number, last.step)
-            chance = await asyncio.to_thread(insight.success_from, plan.policy, played, memory, rng)
-        bonus = float(insight.bonuses[last.step, last.state, last.action])
-        return ExplanationView(
-            visits=int(insight.visits[last.state, last.action]),
-            success_probability=chance,
-            bonus_share=bonus / (bonus + chance) if bonus + chance > 0 else 0.0,
-        )
+        played, policy = trajectory_of(rows), None if plan is None else plan.policy
+        rng = generator(agent.seed, _ROLLOUTS, episode.number, rows[-1].step)
+        why = await asyncio.to_thread(insight.explain, policy, played, memory, rng)
+        return None if why is None else ExplanationView(**vars(why))

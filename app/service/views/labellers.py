@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from app.agents.tabular_insight import Insight
+from app.agents.insight import Insight, unpack_insight
 from app.learning.statistics.agreement import (
     CONFIDENT,
     PAUSE_SECONDS,
@@ -128,7 +128,7 @@ def _doubts(stored: _Stored) -> list[Doubt]:
     history: dict[tuple[int, int], list[Any]] = defaultdict(list)
     for change in stored.changes:
         history[change.agent, change.episode].append(change)
-    models = {agent: Insight.unpack(packed) for agent, packed in stored.insights.items()}
+    models = {agent: unpack_insight(packed) for agent, packed in stored.insights.items()}
     doubts = [
         doubt
         for row in stored.episodes
@@ -140,6 +140,8 @@ def _doubts(stored: _Stored) -> list[Doubt]:
 def _doubts_of(stored: _Stored, row: Any, model: Insight, history: Sequence[Any]) -> list[Doubt]:
     steps = stored.steps[row.agent, row.number]
     predicted = model.predict(trajectory_of(steps, row.final, row.ended))
+    if predicted is None:
+        return []
     return [
         Doubt(
             episode_id(row.agent, row.number),

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
-from app.agents.baseline import LONGEST, uniform_success
-from app.agents.tabular_insight import Insight
+from app.agents.insight import Insight
 from app.errors import InvalidValue, NotFound
 from app.learning.statistics.forecast import SHARE, Forecast, forecast
 from app.service.agents.hosted_agent import HostedAgent
@@ -143,7 +142,5 @@ def _squares(agent: AgentView) -> int:
 
 
 def _baseline(hosted: HostedAgent, insight: Insight | None) -> float | None:
-    """The success of random actions; None where it takes too long to simulate."""
-    if insight is None or hosted.horizon > LONGEST:
-        return None
-    return uniform_success(insight, np.random.default_rng(hosted.seed))
+    """The success of random actions; None where the model cannot say."""
+    return None if insight is None else insight.uniform_success(np.random.default_rng(hosted.seed))
