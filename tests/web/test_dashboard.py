@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from app.service.views.events import EVENT_NAMES
 from tests.api.test_keys import create_key
 from tests.support.running import create_agent, play, start_episode, wait_learned
 
@@ -114,6 +115,13 @@ def test_the_page_of_an_agent_has_its_curve_its_policies_and_its_beliefs(client)
         assert number(weight) == pytest.approx(known, abs=0.006)
     for episode in episodes:
         assert f"/episodes/{episode}" in shown
+
+
+def test_the_page_of_an_agent_listens_to_every_event_there_is(client):
+    shown = page(client, f"/agents/{create_agent(client)}")
+    names = re.search(r'data-names="([^"]+)"', shown)[1].split()
+    assert names == list(EVENT_NAMES)
+    assert {"label.settled", "label.given", "policy.replaced"} <= set(names)
 
 
 def test_the_transitions_of_a_chosen_state_and_action_are_those_of_the_model(client):

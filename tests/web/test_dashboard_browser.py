@@ -91,6 +91,19 @@ def test_the_page_of_an_agent_follows_labels_without_being_loaded_again(server, 
         assert page.locator("#curve-numbers").get_attribute("open") is not None
 
 
+def test_the_page_of_an_agent_follows_labels_that_are_settled_by_a_timeout(server, visit):
+    with server.client() as client:
+        agent = create_agent(client, labels_wanted=2, label_timeout="PT12S")
+        episode = start_episode(client, agent)
+        play(client, episode, STATES, label=1)
+        wait_learned(client, agent)
+        page = visit(f"/agents/{agent}")
+        expect(page.locator("#live-state")).to_have_text("live", timeout=PATIENCE)
+        expect(page.locator("#success")).to_contain_text("of 0 labelled")
+        # The timeout changes nothing that is learned, so no other event follows.
+        expect(page.locator("#success")).to_contain_text("of 1 labelled", timeout=30_000)
+
+
 def test_a_state_is_chosen_with_the_keyboard_alone(server, visit):
     with server.client() as client:
         agent = create_agent(client, display=GRID)

@@ -99,9 +99,9 @@ def _check_endpoint(route: HotRoute) -> None:
         is_text = path.field_info.annotation is str
         _check(is_text, name, f"has the path parameter {path.name!r}, which is not a str")
     bodies = [body.name for body in dependant.body_params]
-    _check(bodies == ["body"], name, f"has the body parameters {bodies}; expected ['body']")
+    _check(bodies == ["body"], name, f"has the body parameters {bodies}, not ['body']")
     for dependency in dependant.dependencies:
-        _check_dependency(f"{name}: the dependency {dependency.name!r}", dependency)
+        _check_dependency(f"the dependency {dependency.name!r} of {name}", dependency)
 
 
 def _check_dependency(name: str, dependency: Dependant) -> None:
@@ -121,7 +121,9 @@ def _check_parameters(name: str, dependant: Dependant) -> None:
 
 def _check(condition: bool, name: str, fault: str) -> None:
     if not condition:
-        raise TypeError(f"HotRoute cannot serve {name}: it {fault}. Use a usual APIRoute.")
+        raise TypeError(
+            f"HotRoute cannot serve this endpoint: {name} {fault}. Use APIRoute for it."
+        )
 
 
 def _error(kind: str, message: str, reason: str = "") -> dict[str, Any]:

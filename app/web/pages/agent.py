@@ -13,6 +13,7 @@ from app.api.http.dependencies import AgentOverviews
 from app.errors import InvalidValue
 from app.service.access.keys import Caller
 from app.service.views.beliefs import Beliefs, StateBelief
+from app.service.views.events import EVENT_NAMES
 from app.web.pages.sign_in import PageRoute, page_guard
 from app.web.render.charts import heat, learning_chart
 from app.web.render.templates import render
@@ -72,6 +73,7 @@ async def agent_page(
         state_map=None if beliefs is None else _state_map(beliefs, overview.agent, names),
         pick_from_list=overview.agent.states.size <= _MOST_OPTIONS,
         names=names,
+        event_names=EVENT_NAMES,
         **words(),
     )
 
