@@ -5,8 +5,9 @@ ENV NUMBA_CACHE_DIR=/var/cache/plaudit
 WORKDIR /src
 COPY pyproject.toml setup.py README.md requirements.lock ./
 COPY alembic ./alembic
+COPY client ./client
 COPY app ./app
-RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
+RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels ./client .
 RUN python -m venv --without-pip /opt/plaudit
 RUN pip --python /opt/plaudit/bin/python install --no-cache-dir --constraint requirements.lock /wheels/*.whl
 # Compiled code is kept for a source file of one exact age. Layers of an image keep whole seconds only.

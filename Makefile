@@ -10,10 +10,10 @@ PYTEST_WORKERS ?= auto
 install: $(STAMP)
 
 # Python compiles a module when it is first imported; most modules of the packages never are.
-$(STAMP): requirements.lock pyproject.toml setup.py
+$(STAMP): requirements.lock pyproject.toml setup.py client/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable ./client --editable .
 	touch $(STAMP)
 
 run: install
@@ -41,8 +41,10 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 
+# The client once more, for the oldest Python that it runs on.
 types: install
 	$(BIN)/mypy
+	cd client && ../$(BIN)/mypy
 
 layers: install
 	$(BIN)/lint-imports
@@ -66,8 +68,8 @@ figures: install
 
 lock:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[simulate,dev]'
+	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable ./client --editable '.[simulate,dev]'
 	$(BIN)/python -m pip freeze --all --exclude pip --exclude-editable > requirements.lock
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .coverage build dist *.egg-info
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .coverage build dist *.egg-info client/build client/src/*.egg-info

@@ -69,12 +69,15 @@ def site_packages(place):
 def link_what_is_needed(folder):
     """Make what Plaudit needs to run, and nothing else, look installed in a folder."""
     here = Path(sysconfig.get_path("purelib"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for name in closure(project["dependencies"]):
+    for name in closure(dependencies(ROOT) + dependencies(ROOT / "client")) - {"plaudit-client"}:
         tops = {Path(file).parts[0] for file in distribution(name).files}
         for top in tops - {"..", "__pycache__"}:
             if not (folder / top).exists():
                 (folder / top).symlink_to(here / top)
+
+
+def dependencies(folder):
+    return tomllib.loads((folder / "pyproject.toml").read_text())["project"]["dependencies"]
 
 
 def closure(needs):
@@ -86,28 +89,34 @@ def closure(needs):
         wanted = need.marker is None or need.marker.evaluate({"extra": ""})
         if wanted and name not in found:
             found.add(name)
-            waiting += distribution(name).requires or ()
+            waiting += () if name == "plaudit-client" else distribution(name).requires or ()
     return found
 
 
 def test_the_wheel_holds_the_migrations(place):
-    (wheel,) = Path(place.path("/wheels")).iterdir()
-    with zipfile.ZipFile(wheel) as archive:
-        held = {name for name in archive.namelist() if name.startswith("app/migrations/")}
+    held = {name for name in contents(place, "plaudit") if name.startswith("app/migrations/")}
     versions = {f"versions/{path.name}" for path in (ROOT / "alembic/versions").glob("*.py")}
     assert versions
     assert held == {f"app/migrations/{name}" for name in ("env.py", "script.py.mako", *versions)}
 
 
-def test_the_wheel_holds_every_file_of_the_package(place):
-    (wheel,) = Path(place.path("/wheels")).iterdir()
-    with zipfile.ZipFile(wheel) as archive:
-        held = set(archive.namelist())
+@pytest.mark.parametrize(
+    ("name", "folder", "package"),
+    [("plaudit", "", "app"), ("plaudit_client", "client/src/", "plaudit")],
+)
+def test_a_wheel_holds_every_file_of_its_package(place, name, folder, package):
     listed = subprocess.run(
-        ["git", "ls-files", "app"], cwd=ROOT, capture_output=True, text=True, check=False
+        ["git", "ls-files", folder + package], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    tracked = {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
-    assert tracked - held == set()
+    tracked = {path for path in listed.stdout.splitlines() if (ROOT / path).exists()}
+    assert {path.removeprefix(folder) for path in tracked} - contents(place, name) == set()
+
+
+def contents(place, name):
+    """The names of the files in the wheel of a distribution."""
+    (wheel,) = Path(place.path("/wheels")).glob(f"{name}-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
 
 
 def test_everything_is_compiled_ahead():

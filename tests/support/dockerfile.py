@@ -72,7 +72,7 @@ class Place:
             *sources, _ = copy.split()
             for source in sources:
                 if (context / source).is_dir():
-                    skip = shutil.ignore_patterns("__pycache__")
+                    skip = shutil.ignore_patterns("__pycache__", "*.egg-info")
                     shutil.copytree(context / source, work / source, ignore=skip)
                 else:
                     shutil.copy2(context / source, work)

@@ -1,0 +1,189 @@
+"""Agents: start episodes, read what was learned, change, import and export."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Generic, Literal, TypeVar
+
+from plaudit._core.calls import Asynchronous, Blocking, listing_method, method
+from plaudit._core.flow import Flow, token
+from plaudit._core.session import AsyncSession, BlockingSession, Pager
+from plaudit.answers.agents import AgentView
+from plaudit.answers.episodes import EpisodeSummary
+from plaudit.answers.insight import CurveView, ModelView, PolicyView
+from plaudit.answers.trajectories import TrajectoriesAnswer
+from plaudit.answers.values import Status
+from plaudit.endpoints import agents, episodes, fleets, insights
+from plaudit.endpoints.body import LEFT_OUT, LeftOut
+from plaudit.endpoints.episodes import Order
+from plaudit.endpoints.fleets import ExportLines, TrajectoryLike
+from plaudit.endpoints.insights import EventLines
+from plaudit.episode import AsyncEpisode, Episode, EpisodeCalls, Start
+
+E = TypeVar("E", bound=EpisodeCalls)
+_POLL_SECONDS = 0.05
+
+
+class AgentCalls(Generic[E]):
+    """What blocking and async agents share."""
+
+    def __init__(self, view: AgentView) -> None:
+        self.view = view
+        """The agent as the server last described it; `refresh` reads it again."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} {self.id}>"
+
+    @property
+    def id(self) -> str:
+        """The id of the agent."""
+        return self.view.id
+
+    @property
+    def name(self) -> str:
+        """The name of the agent."""
+        return self.view.name
+
+    def episode(
+        self,
+        *,
+        mode: Literal["learn", "exploit"] = "learn",
+        external_id: str | None = None,
+        metadata: Mapping[str, object] | None = None,
+        labels_wanted: int | None = None,
+        wait: bool = True,
+    ) -> E:
+        """An episode to act in. It starts when its `with` block is entered, or with its first act.
+
+        By default the start waits for learning that is under way; ``wait=False`` starts at once,
+        for fleets. ``mode="exploit"`` plays without exploration.
+        """
+        return self._episode(
+            partial(
+                episodes.start_episode,
+                self.id,
+                mode=mode,
+                external_id=external_id,
+                metadata=metadata,
+                labels_wanted=labels_wanted,
+                wait=wait,
+                idempotency_key=token(16),
+            )
+        )
+
+    def _episode(self, start: Start) -> E:
+        raise NotImplementedError
+
+    @listing_method
+    def episodes(
+        self,
+        *,
+        status: Status | None = None,
+        external_id: str | None = None,
+        order: Order = "oldest",
+    ) -> Pager[EpisodeSummary]:
+        """Iterate over the episodes of the agent."""
+        return episodes.list_episodes(self.id, status=status, external_id=external_id, order=order)
+
+    @method
+    def refresh(self) -> Flow[AgentView]:
+        """Read the agent: its episodes, success rate, policy version, and whether it learns."""
+        self.view = yield from agents.read_agent(self.id)
+        return self.view
+
+    @method
+    def wait_until_learned(self, seconds: float | None = None) -> Flow[AgentView]:
+        """Wait until everything that the agent was told is learned, or the time is over."""
+        began = time.monotonic()
+        yield from self._look(0.0)
+        while self.view.learning in ("queued", "running"):
+            spent = time.monotonic() - began
+            if seconds is not None and spent >= seconds:
+                break
+            yield from self._look(min(1.0, max(_POLL_SECONDS, spent / 10)))
+        return self.view
+
+    def _look(self, after: float) -> Flow[None]:
+        self.view = yield from agents.read_agent_after(after, self.id)
+
+    @method
+    def change(
+        self,
+        *,
+        name: str | LeftOut = LEFT_OUT,
+        metadata: Mapping[str, object] | LeftOut = LEFT_OUT,
+        display: Mapping[str, object] | LeftOut | None = LEFT_OUT,
+        paused: bool | LeftOut = LEFT_OUT,
+    ) -> Flow[AgentView]:
+        """Change the name, metadata or display of the agent, or pause it."""
+        self.view = yield from agents.change_agent(
+            self.id, name=name, metadata=metadata, display=display, paused=paused
+        )
+        return self.view
+
+    @method
+    def delete(self) -> Flow[None]:
+        """Delete the agent with all its episodes."""
+        yield from agents.delete_agent(self.id)
+
+    @method
+    def model(self) -> Flow[ModelView]:
+        """The learned weights, visit counts, transition estimate and bonuses."""
+        return (yield from insights.read_model(self.id))
+
+    @method
+    def policy(
+        self, mode: Literal["learn", "exploit"] = "learn", *, known: PolicyView | None = None
+    ) -> Flow[PolicyView]:
+        """The policy in force, to run without the server; ``known`` itself if it still is."""
+        return (yield from insights.read_policy(self.id, mode=mode, known=known))
+
+    @method
+    def curve(self) -> Flow[CurveView]:
+        """The learning curve: observed success, and what every policy promised."""
+        return (yield from insights.read_curve(self.id))
+
+    @method
+    def import_trajectories(
+        self, trajectories: Iterable[TrajectoryLike], *, idempotency_key: str | None = None
+    ) -> Flow[TrajectoriesAnswer]:
+        """Learn from logged episodes, all or none of them. Lines of an export fit as they are."""
+        return (
+            yield from fleets.import_trajectories(
+                self.id, trajectories, idempotency_key=idempotency_key
+            )
+        )
+
+    @listing_method
+    def export(self) -> ExportLines:
+        """Iterate over every episode that is over, oldest first."""
+        return fleets.export_episodes(self.id)
+
+    @listing_method
+    def events(self, *, after: int | None = None) -> EventLines:
+        """Iterate over events as they come; the stream reconnects by itself."""
+        return insights.stream_events(self.id, after=after)
+
+
+class Agent(AgentCalls[Episode], Blocking):
+    """An agent that lives on a server."""
+
+    def __init__(self, session: BlockingSession, view: AgentView) -> None:
+        super().__init__(view)
+        self._session = session
+
+    def _episode(self, start: Start) -> Episode:
+        return Episode(self._session, start)
+
+
+class AsyncAgent(AgentCalls[AsyncEpisode], Asynchronous):
+    """An agent that lives on a server, with calls that are awaited."""
+
+    def __init__(self, session: AsyncSession, view: AgentView) -> None:
+        super().__init__(view)
+        self._session = session
+
+    def _episode(self, start: Start) -> AsyncEpisode:
+        return AsyncEpisode(self._session, start)

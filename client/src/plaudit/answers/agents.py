@@ -1,0 +1,79 @@
+"""Agents: their specification and where they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from plaudit.answers.values import Label, Learning, Metadata
+
+
+@dataclass(frozen=True)
+class Space:
+    """What states or actions are: `discrete` has n, `labels` has values, `box` has bounds."""
+
+    kind: str
+    n: int | None = None
+    values: list[str] | None = None
+    low: list[float] | None = None
+    high: list[float] | None = None
+    bins: list[int] | None = None
+
+
+@dataclass(frozen=True)
+class EpisodeCounts:
+    """How many episodes an agent has, by status."""
+
+    running: int
+    awaiting_label: int
+    labelled: int
+    completed: int
+    abandoned: int
+
+    @property
+    def total(self) -> int:
+        """Episodes of any status."""
+        return sum(
+            (self.running, self.awaiting_label, self.labelled, self.completed, self.abandoned)
+        )
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """The plan in force: what it promises, and how close to the best of the model it is."""
+
+    planner: str
+    value: float
+    gap: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class AgentView:
+    """An agent: its specification and where it stands."""
+
+    id: str
+    name: str
+    states: Space
+    actions: Space
+    horizon: int
+    paused: bool
+    created_at: datetime
+    episodes: EpisodeCounts
+    policy_version: int
+    learning: Learning
+    learning_error: str | None
+    success_rate: float | None
+    plan: PlanView | None
+    metadata: Metadata
+    progress: dict[str, Any]
+    warnings: list[str]
+    display: dict[str, Any] | None = None
+    features: dict[str, Any] | None = None
+    algorithm: dict[str, Any] | None = None
+    seed: int = 0
+    initial_states: list[int | str] | list[float] | dict[str, Any] | None = None
+    labels_wanted: int = 1
+    label_timeout: str | None = None
+    default_label: Label | None = None

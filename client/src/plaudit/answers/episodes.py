@@ -1,0 +1,100 @@
+"""Episodes, their steps, labels and recordings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from plaudit.answers.values import Action, Label, Learning, Metadata, Mode, State, Status
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeSummary:
+    """An episode without its steps.
+
+    ``information`` is how many nats its label would teach, in lists in the order `informative`.
+    """
+
+    id: str
+    agent: str
+    number: int
+    external_id: str | None
+    mode: Mode
+    status: Status
+    label_required: bool
+    labels_wanted: int
+    labels_given: int
+    label: Label | None
+    policy_version: int
+    horizon: int
+    length: int
+    metadata: Metadata
+    created_at: datetime
+    finished_at: datetime | None
+    labelled_at: datetime | None
+    information: float | None = None
+
+
+@dataclass(frozen=True)
+class StepView:
+    """One step of an episode; ``share`` is what it adds to the log-odds of a good label."""
+
+    step: int
+    state: State
+    action: Action
+    share: float | None
+
+
+@dataclass(frozen=True)
+class LabelChange:
+    """A label that an episode was given; null where one was withdrawn."""
+
+    label: Label | None
+    labeller: str | None
+    comment: str | None
+    at: datetime
+
+
+@dataclass(frozen=True)
+class VerdictView:
+    """The label of one labeller that holds now."""
+
+    label: Label
+    labeller: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpisodeView(EpisodeSummary):
+    """An episode with its steps, its labels, and what the model predicts of it."""
+
+    steps: list[StepView]
+    final: State | None
+    terminated: bool
+    verdicts: list[VerdictView]
+    labels: list[LabelChange]
+    predicted: float | None
+    after_end: float | None
+
+
+@dataclass(frozen=True)
+class VerdictAnswer:
+    """The label of an episode as it is stored now."""
+
+    episode: str
+    label: Label | None
+    verdicts: int
+    labels_wanted: int
+    status: Status
+    learning: Learning
+    policy_version: int
+
+
+@dataclass(frozen=True)
+class RecordingView:
+    """A recording that is stored."""
+
+    episode: str
+    media_type: str
+    size: int
+    at: datetime

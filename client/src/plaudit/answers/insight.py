@@ -1,0 +1,108 @@
+"""What an agent has learned: model, policy, learning curve, events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from plaudit.answers.agents import Space
+from plaudit.answers.values import Action, Label, State
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A state that may follow a state and an action."""
+
+    state: State | None
+    ended: bool
+    probability: float
+
+
+@dataclass(frozen=True)
+class TransitionView:
+    """What may follow one state and action that was tried."""
+
+    state: State
+    action: Action
+    followers: list[Follower]
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """What an agent believes; None where its kind has no such thing."""
+
+    agent: str
+    policy_version: int
+    features: str | None
+    weights: list[float] | None
+    intercept: float | None
+    visits: list[list[int]] | None
+    bonuses: list[list[float]] | None
+    start: list[float] | None
+    transitions: list[TransitionView] | None
+
+
+@dataclass(frozen=True)
+class PolicyView:
+    """A policy that a client can run by itself; ``etag`` names it."""
+
+    agent: str
+    policy_version: int
+    episode_number: int
+    label_required: bool
+    horizon: int
+    seed: str
+    generator: str
+    states: Space
+    actions: Space
+    policy: dict[str, Any] = field(repr=False)
+    etag: str = ""
+
+
+@dataclass(frozen=True)
+class ObservedPoint:
+    """A group of labelled episodes: its success, and the 95 % interval."""
+
+    episode: int
+    labels: int
+    success: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class PolicyPoint:
+    """One policy that was in force."""
+
+    version: int
+    episodes: int
+    labels: int
+    planner: str
+    value: float
+    gap: float
+    predicted: float | None
+    seconds: float
+    at: datetime
+
+
+@dataclass(frozen=True)
+class CurveView:
+    """The learning curve: observed success, and what every policy promised."""
+
+    agent: str
+    observed: list[ObservedPoint]
+    policies: list[PolicyPoint]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to an agent: `kind` is for example `label.given`."""
+
+    kind: str
+    agent: str
+    number: int
+    at: datetime
+    episode: str | None = None
+    label: Label | None = None
+    policy_version: int | None = None

@@ -1,0 +1,46 @@
+"""Logged episodes: what an export gives and what an import answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from plaudit.answers.values import Action, Label, Learning, Metadata, Mode, State, Status
+
+
+@dataclass(frozen=True)
+class LoggedVerdict:
+    """The label that one labeller gave."""
+
+    label: Label
+    labeller: str | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class ExportedEpisode:
+    """One line of an export. `import_trajectories` takes it back as it is."""
+
+    episode: str
+    number: int
+    status: Status
+    mode: Mode
+    policy_version: int
+    states: list[State]
+    actions: list[Action]
+    terminated: bool
+    label: Label | None
+    labels_wanted: int
+    verdicts: list[LoggedVerdict]
+    external_id: str | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TrajectoriesAnswer:
+    """The ids that imported episodes were given."""
+
+    agent: str
+    imported: int
+    first: str
+    last: str
+    learning: Learning

@@ -1,0 +1,14 @@
+"""The words and values that answers share."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Union
+
+State = Union[int, str, "list[float]"]
+Action = int | str
+Label = Literal[0, 1]
+Status = Literal["running", "awaiting_label", "labelled", "completed", "abandoned"]
+Learning = Literal["idle", "queued", "running", "failed"]
+Mode = Literal["learn", "exploit", "imported"]
+Role = Literal["admin", "operator", "actor", "labeller", "viewer"]
+Metadata = dict[str, Any]

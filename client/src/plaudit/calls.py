@@ -1,0 +1,57 @@
+"""The calls that `Client` and `AsyncClient` share: one method for each operation of the server."""
+
+from __future__ import annotations
+
+from plaudit._core.calls import call, listing
+from plaudit.endpoints import (
+    agents,
+    episodes,
+    fleets,
+    insights,
+    keys,
+    labels,
+    operations,
+    recordings,
+)
+
+
+class Calls:
+    """Every operation of the server, by its name in the OpenAPI document."""
+
+    create_agent = call(agents.create_agent)
+    list_agents = listing(agents.list_agents)
+    read_agent = call(agents.read_agent)
+    change_agent = call(agents.change_agent)
+    delete_agent = call(agents.delete_agent)
+
+    start_episode = call(episodes.start_episode)
+    take_step = call(episodes.take_step)
+    finish_episode = call(episodes.finish_episode)
+    abandon_episode = call(episodes.abandon_episode)
+    read_episode = call(episodes.read_episode)
+    list_episodes = listing(episodes.list_episodes)
+
+    give_label = call(labels.give_label)
+    replace_label = call(labels.replace_label)
+    withdraw_label = call(labels.withdraw_label)
+
+    put_recording = call(recordings.put_recording)
+    read_recording = call(recordings.read_recording)
+    remove_recording = call(recordings.remove_recording)
+
+    step_many = call(fleets.step_many)
+    import_trajectories = call(fleets.import_trajectories)
+    export_episodes = listing(fleets.export_episodes)
+
+    read_model = call(insights.read_model)
+    read_policy = call(insights.read_policy)
+    read_curve = call(insights.read_curve)
+    stream_events = listing(insights.stream_events)
+
+    create_key = call(keys.create_key)
+    list_keys = listing(keys.list_keys)
+    revoke_key = call(keys.revoke_key)
+
+    read_health = call(operations.read_health)
+    read_readiness = call(operations.read_readiness)
+    read_metrics = call(operations.read_metrics)

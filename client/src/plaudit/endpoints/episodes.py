@@ -1,0 +1,124 @@
+"""Episodes: start, step, finish, abandon, read, list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from plaudit._core.flow import Flow, Reply, Request, json_request
+from plaudit._core.parsing import parse
+from plaudit._core.session import Page, Pager
+from plaudit.answers.episodes import EpisodeSummary, EpisodeView
+from plaudit.answers.steps import StepAnswer
+from plaudit.answers.values import Status
+from plaudit.endpoints.body import given, idempotent, path
+from plaudit.endpoints.paging import page_request, read_page
+from plaudit.problems import AlreadyFinished, EpisodeOver
+
+Order = Literal["informative", "oldest", "newest"]
+
+
+def start_episode(
+    agent: str,
+    *,
+    mode: Literal["learn", "exploit"] = "learn",
+    external_id: str | None = None,
+    metadata: Mapping[str, object] | None = None,
+    labels_wanted: int | None = None,
+    wait: bool = True,
+    idempotency_key: str | None = None,
+) -> Flow[EpisodeSummary]:
+    """Start an episode; its policy is pinned now.
+
+    By default the start waits for learning that is under way; ``wait=False`` starts at once, for
+    fleets. ``mode="exploit"`` plays without exploration.
+    """
+    body = given(
+        mode=mode,
+        external_id=external_id,
+        metadata=metadata,
+        labels_wanted=labels_wanted,
+        wait=wait,
+    )
+    where = path("agents", agent, "episodes")
+    reply = yield json_request("POST", where, body, idempotent(idempotency_key))
+    return parse(EpisodeSummary, reply.json())
+
+
+def take_step(
+    episode: str, state: object, step: int | None = None, *, explain: bool = False
+) -> Flow[StepAnswer]:
+    """Send a state, get an action.
+
+    With ``step``, which counts from 0, a lost answer is asked for again; without it the call is
+    not repeated, because the server could not tell a retry from the next step.
+    """
+    body = given(state=state, step=step, explain=explain or None)
+    where = path("episodes", episode, "steps")
+    reply = yield json_request("POST", where, body, safe=step is not None)
+    return parse(StepAnswer, reply.json())
+
+
+def finish_episode(
+    episode: str, state: object = None, *, terminated: bool | None = None
+) -> Flow[EpisodeSummary]:
+    """End an episode before its horizon, in a state; or report where its last step led.
+
+    ``terminated=False`` says that it was cut off there, not ended by the environment.
+    """
+    where = path("episodes", episode, "finish")
+    reply = yield json_request("POST", where, given(state=state, terminated=terminated))
+    return (yield from _ended(episode, reply, ("awaiting_label", "completed", "labelled")))
+
+
+def abandon_episode(episode: str) -> Flow[EpisodeSummary]:
+    """Give an episode up: no label will come; its transitions still count."""
+    reply = yield Request("POST", path("episodes", episode, "abandon"))
+    return (yield from _ended(episode, reply, ("abandoned",)))
+
+
+def _ended(episode: str, reply: Reply, wanted: tuple[Status, ...]) -> Flow[EpisodeSummary]:
+    """The episode; where a try before ended it already, as it is now."""
+    try:
+        return parse(EpisodeSummary, reply.json())
+    except (AlreadyFinished, EpisodeOver):
+        if not reply.retried:
+            raise
+        found = yield from read_episode(episode)
+        if found.status not in wanted:
+            raise
+        return found
+
+
+def read_episode(episode: str) -> Flow[EpisodeView]:
+    """Read an episode: its steps, its labels, and what the model predicts of it."""
+    return (yield from read_episode_after(0.0, episode))
+
+
+def read_episode_after(seconds: float, episode: str) -> Flow[EpisodeView]:
+    """Read an episode after a pause."""
+    reply = yield Request("GET", path("episodes", episode), delay=seconds)
+    return parse(EpisodeView, reply.json())
+
+
+def list_episodes(
+    agent: str | None = None,
+    *,
+    status: Status | None = None,
+    external_id: str | None = None,
+    order: Order = "oldest",
+    page_size: int = 100,
+) -> Pager[EpisodeSummary]:
+    """Iterate over episodes; `order="informative"` is the labelling queue."""
+    query = {
+        name: str(value)
+        for name, value in given(
+            agent=agent, status=status, external_id=external_id, order=order
+        ).items()
+    }
+
+    def page(cursor: str | None) -> Flow[Page[EpisodeSummary]]:
+        reply = yield page_request("episodes", page_size, cursor, query)
+        return read_page(EpisodeSummary, reply.json())
+
+    return Pager(page)

@@ -1,0 +1,110 @@
+"""For simulators and fleets: many steps in one call, logged episodes in and out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass
+
+from plaudit._core.flow import Flow, Request, json_request
+from plaudit._core.parsing import parse
+from plaudit.answers.steps import StepResult
+from plaudit.answers.trajectories import ExportedEpisode, LoggedVerdict, TrajectoriesAnswer
+from plaudit.endpoints.body import given, idempotent, path
+from plaudit.errors import InvalidArgument, UnexpectedAnswer
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of many; ``step`` makes a retry safe."""
+
+    episode: str
+    state: object
+    step: int | None = None
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """An episode that was played elsewhere.
+
+    With one more state than actions, the last one is the state that it ended in.
+    """
+
+    states: list[object]
+    actions: list[object]
+    label: object = None
+    terminated: bool | None = None
+    status: str | None = None
+    external_id: str | None = None
+    labeller: str | None = None
+    verdicts: list[LoggedVerdict] = field(default_factory=list)
+    labels_wanted: int | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+TrajectoryLike = Trajectory | ExportedEpisode | Mapping[str, object]
+
+
+def step_many(steps: Iterable[Step]) -> Flow[list[StepResult]]:
+    """Step many episodes in one call; each result has its own action or its own problem."""
+    entries = list(steps)
+    body = {"steps": [given(**vars(entry)) for entry in entries]}
+    safe = all(entry.step is not None for entry in entries)
+    reply = yield json_request("POST", path("steps"), body, safe=safe)
+    data = reply.json()
+    if not isinstance(data, dict) or not isinstance(results := data.get("results"), list):
+        raise UnexpectedAnswer.of_body("expected a list of results")
+    return [parse(StepResult, result) for result in results]
+
+
+def import_trajectories(
+    agent: str, trajectories: Iterable[TrajectoryLike], *, idempotency_key: str | None = None
+) -> Flow[TrajectoriesAnswer]:
+    """Learn from logged episodes, all or none of them. Lines of an export fit as they are."""
+    logged = [_plain_trajectory(trajectory) for trajectory in trajectories]
+    if not logged:
+        raise InvalidArgument("There is no trajectory to import. Give at least one.")
+    where = path("agents", agent, "trajectories")
+    headers = idempotent(idempotency_key)
+    reply = yield json_request("POST", where, {"trajectories": logged}, headers)
+    return parse(TrajectoriesAnswer, reply.json())
+
+
+def _plain_trajectory(trajectory: TrajectoryLike) -> dict[str, object]:
+    if isinstance(trajectory, Mapping):
+        return dict(trajectory)
+    if is_dataclass(trajectory):
+        return given(**asdict(trajectory))
+    raise InvalidArgument(
+        f"{type(trajectory).__name__} is not a trajectory. Give plaudit.Trajectory(states, "
+        "actions, label) or a dict with these."
+    )
+
+
+class ExportLines:
+    """The lines of an export. A break is healed by reading again and skipping what was read."""
+
+    endless = False
+
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
+        self._last = -1
+
+    def request(self) -> Request:
+        """The whole export: it cannot begin in the middle."""
+        return Request("GET", path("agents", self._agent, "export"))
+
+    def read(self, line: str) -> ExportedEpisode | None:
+        """The episode of a line, unless it was read before."""
+        if not line.strip():
+            return None
+        episode = parse(ExportedEpisode, json.loads(line))
+        if episode.number <= self._last:
+            return None
+        self._last = episode.number
+        return episode
+
+
+def export_episodes(agent: str) -> ExportLines:
+    """Iterate over every episode that is over, oldest first."""
+    return ExportLines(agent)
