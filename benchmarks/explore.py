@@ -52,7 +52,7 @@ def lemma(seeds: int) -> None:
     """Loops, the mixture's second moment and Sigma_t against what the paper says of them."""
     for states, pairs, horizon in ((2, 2, 2), (4, 2, 3), (5, 3, 3), (6, 2, 5)):
         rows = [_find(states, pairs, horizon, FIRST_SEED + n) for n in range(seeds)]
-        d, omega = horizon * pairs, 1.0 / (horizon * pairs**0.5)
+        d, omega = horizon * pairs, 1.0 / (horizon * pairs) ** 0.5
         console.print(
             f"lemma: S {states} A {2 * pairs} H {horizon} d {d} omega {omega:.2f}, {seeds} seeds: "
             f"at most {max(row.loops for row in rows)} loops (bound "
@@ -72,11 +72,11 @@ def _find(states: int, pairs: int, horizon: int, seed: int) -> Found:
         life.live()
     if not found.coverage.is_covered or found.coverage.active is not None:
         raise RuntimeError("a direction of an explorable world was not reached")
-    moments = [world.second_moment(policy.actions) / horizon**2 for policy in found.policies]
+    moments = [world.second_moment(policy.actions) / horizon for policy in found.policies]
     least = float(np.linalg.eigvalsh(np.mean(moments, axis=0))[0])
     sigma, worst = float(kappa(1.0)) * np.eye(d), 1.0
     for _ in range(AFTER):
-        row = world.row(life.live()) / horizon
+        row = world.row(life.live()) / horizon**0.5
         sigma += np.outer(row, row)
         worst = max(worst, float(np.linalg.cond(sigma)))
     psi = condition_bound(d, EPISODES, omega, life.episodes, found.episodes)

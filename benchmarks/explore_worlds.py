@@ -62,7 +62,8 @@ class World:
 def signed_world(states: int, pairs: int, horizon: int, seed: int) -> tuple[World, float]:
     """A world and its omega: every step has ``pairs`` features, each to be had with either sign.
 
-    The best policy for v is worth sum_h max_j |v_hj| / H, at least 1 / (H sqrt(pairs)).
+    Every trajectory has norm sqrt(H). Scaled to norm 1 the best policy for v is worth
+    sum_h max_j |v_hj| / sqrt(H), at least 1 / sqrt(H pairs).
     """
     rng = np.random.default_rng([29, seed])
     actions = 2 * pairs
@@ -73,7 +74,7 @@ def signed_world(states: int, pairs: int, horizon: int, seed: int) -> tuple[Worl
             for a, kind in enumerate(rng.permutation(actions)):
                 values[h, s, a, h * pairs + kind // 2] = 1.0 if kind % 2 else -1.0
     start = rng.dirichlet(np.ones(states))
-    return World(start, moves, values), 1.0 / (horizon * float(np.sqrt(pairs)))
+    return World(start, moves, values), 1.0 / float(np.sqrt(horizon * pairs))
 
 
 class Life:

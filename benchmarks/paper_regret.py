@@ -16,6 +16,7 @@ import numpy as np
 from app.agents import AgentSpec, make_agent
 from app.agents.base import Agent
 from app.learning.arrays import Floats
+from app.learning.features.table import Table
 from app.learning.paper.regret_bounds import RegretSetting
 from app.learning.randomness import generator, uniform
 from app.learning.spaces import Spaces
@@ -49,8 +50,8 @@ class Known:
 
     @property
     def scale(self) -> float:
-        """What features are divided by, so that the norm of none is above 1."""
-        return float(np.linalg.norm(self.world.values, axis=-1).max(axis=(1, 2)).sum())
+        """What the service divides features by, so that no trajectory has a norm above 1."""
+        return Table(self.spaces, self.world.values).largest_norm()
 
     @property
     def bound(self) -> float:

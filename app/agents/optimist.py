@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from app.agents.options import DIRECT, GridOptions, OptimistOptions
 from app.errors import InvalidValue
 from app.learning.arrays import Floats
 from app.learning.logistic.posterior import Posterior
-from app.learning.paper.confidence import beta, kappa, xi
+from app.learning.paper.confidence import ALGORITHM_1, beta, delta_of_bounds, kappa, xi
 from app.learning.world.policy import Policy
 from app.planning.fast.planner import plan_fast
 from app.planning.policies.uniform import plan_uniform
@@ -36,6 +36,8 @@ AnyGridOptions = TypeVar("AnyGridOptions", bound=GridOptions)
 
 class Optimist(ModelBased[AnyOptions]):
     """Believes one feature map, and adds to its estimate what the data leave possible."""
+
+    theorem: ClassVar[int] = ALGORITHM_1  # whose split of delta-bar the bounds use
 
     def _make_beliefs(self) -> list[Belief]:
         if isinstance(self.spec.features, AutoFeatures):
@@ -72,9 +74,14 @@ class Optimist(ModelBased[AnyOptions]):
 
     def confidence_radius(self) -> float:
         """sqrt(kappa) beta_t(delta), t the episode about to be played."""
-        o, t = self.options, self._episode_number()
-        radius = beta(self.beliefs[0].features.dimension, t, self.episodes, o.delta, o.norm_bound)
-        return float(np.sqrt(kappa(o.norm_bound)) * radius)
+        d, B = self.beliefs[0].features.dimension, self.options.norm_bound
+        radius = beta(d, self._episode_number(), self.episodes, self.delta_of_bounds, B)
+        return float(np.sqrt(kappa(B)) * radius)
+
+    @property
+    def delta_of_bounds(self) -> float:
+        """delta of the paper's formulas: the failure probability of each single bound."""
+        return delta_of_bounds(self.options.delta, self.episodes, self.theorem)
 
     @property
     def episodes(self) -> int:
@@ -86,11 +93,15 @@ class Optimist(ModelBased[AnyOptions]):
         return len(self.experience.labels) + 1
 
     def exploration_bonus(self) -> Floats:
-        """xi(s, a) at every step but the last, shape (H, S, A)."""
+        """xi(s, a) at every step but the last, shape (H, S, A).
+
+        It counts the known successors, as P_hat does. A pair that was only ever visited at the last
+        step, without a reported successor, has a uniform P_hat and the largest bonus.
+        """
         H, S, A = self.spaces.shape
-        visits = self.experience.transitions.visits.reshape(S, A)
+        known = self.experience.transitions.successors().reshape(S, A)
         table = np.zeros((H, S, A))
-        table[: H - 1] = xi(visits, S, A, H, self.episodes, self.options.delta)
+        table[: H - 1] = xi(known, S, A, H, self.episodes, self.delta_of_bounds)
         return table
 
 

@@ -89,10 +89,18 @@ class OptimistOptions(TunedOptions):
     )
     episodes: int = Field(default=1000, strict=True, ge=1, description="N of the paper's constants")
     delta: float = Field(
-        default=0.05, strict=True, gt=0, lt=1, description="chance that a bound fails (paper)"
+        default=0.05,
+        strict=True,
+        ge=1e-100,
+        lt=1,
+        description="the probability that the regret bound fails (paper); split over all bounds",
     )
     norm_bound: float = Field(
-        default=5.0, strict=True, gt=0, le=100, description="B, bounds the weights (paper)"
+        default=5.0,
+        strict=True,
+        gt=0,
+        le=100,
+        description="B, bounds the norm of the weights of features scaled to norm 1 (paper)",
     )
 
 

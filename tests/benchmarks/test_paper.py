@@ -50,13 +50,19 @@ class TestRegret:
     @pytest.mark.parametrize("world", sorted(WORLDS))
     def test_no_trajectory_is_longer_than_1_and_the_weights_are_within_their_bound(self, world):
         known = WORLDS[world]()
-        values = known.world.values / known.scale
-        assert np.linalg.norm(values, axis=-1).max(axis=(1, 2)).sum() == pytest.approx(1.0)
+        H, S, A = known.spaces.shape
+        steps = known.world.values.reshape(H, S * A, -1) / known.scale
+        sums = np.zeros((1, steps.shape[-1]))
+        for step in steps:  # every trajectory, whatever follows what
+            sums = np.unique(
+                (sums[:, None] + np.unique(step, axis=0)).reshape(-1, sums.shape[1]), axis=0
+            )
+        assert np.linalg.norm(sums, axis=1).max() == pytest.approx(1.0)
         assert np.linalg.norm(known.weights * known.scale) <= known.bound + 1e-12
 
     def test_where_the_bounds_say_something(self):
         first, second = says_something(paper_regret.signs())
-        assert 1e19 < first < 1e21 < 1e39 < second < 1e42
+        assert 1e18 < first < 1e21 < 1e37 < second < 1e40
 
 
 class TestCoverage:

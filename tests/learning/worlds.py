@@ -86,8 +86,8 @@ def explorable(states=2, pairs=2, horizon=2, seed=0):
 
     Step h has ``pairs`` features of its own. In every state each of them can be had with either
     sign, by an action that depends on the state. The best policy for v is worth
-    sum_h max_j |v_hj| / H in the scale of the service, which is least, 1 / (H sqrt(pairs)), for a
-    v that is spread over the features of one step.
+    sum_h max_j |v_hj| / sqrt(H) in the scale of the service, which is least, 1 / sqrt(H pairs), for
+    a v that is spread over the features of one step.
     """
     rng = np.random.default_rng([17, seed])
     actions = 2 * pairs
@@ -98,14 +98,14 @@ def explorable(states=2, pairs=2, horizon=2, seed=0):
         for s in range(states):
             for a, kind in enumerate(rng.permutation(actions)):
                 values[h, s, a, h * pairs + kind // 2] = 1.0 if kind % 2 else -1.0
-    return world, Table(world.spaces, values), 1.0 / (horizon * np.sqrt(pairs))
+    return world, Table(world.spaces, values), 1.0 / np.sqrt(horizon * pairs)
 
 
 def far(horizon=3, chance=0.8):
     """A world that must be crossed: the feature of step h is had in state h alone, +1 or -1.
 
     Two actions try to go on, and succeed with probability ``chance``; two stay. The best policy for
-    v is worth sum_h |v_h| chance^h / H, which is least for the last step's feature.
+    v is worth sum_h |v_h| chance^h / sqrt(H), which is least for the last step's feature.
     """
     moves = np.zeros((horizon, 4, horizon))
     values = np.zeros((horizon, horizon, 4, horizon))
@@ -115,4 +115,4 @@ def far(horizon=3, chance=0.8):
         moves[s, 2:, s] = 1.0
         values[s, s, :, s] = [1.0, -1.0, 1.0, -1.0]
     world = World(np.eye(horizon)[0], moves, horizon)
-    return world, Table(world.spaces, values), chance ** (horizon - 1) / horizon
+    return world, Table(world.spaces, values), chance ** (horizon - 1) / np.sqrt(horizon)

@@ -17,6 +17,7 @@ from app.learning.world.occupancy import Occupancy
 SMALLEST, LARGEST = 1e-9, 1e9  # the absolute value of a feature that is not 0
 ROUNDING = 1e-13  # a sum below this share of its terms' absolute sum is zero
 ORTHOGONAL = 1e-12  # the share of the squares that rounding may leave
+MOST_PRODUCTS = 2e8  # multiplications that the bound by pairs of steps may take: about 0.2 s
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,22 @@ class Table(StepFeatures):
         return np.array(np.broadcast_to(table, self.spaces.shape)), ended
 
     def largest_norm(self) -> float:
-        """The sum over steps of the largest norm of a step's features (triangle inequality)."""
-        norms = np.linalg.norm(self.values, axis=-1).max(axis=(-2, -1))
-        return float(np.broadcast_to(norms, self.spaces.horizon).sum())
+        """The smallest of the proved bounds; exact where steps are orthogonal or all the same.
+
+        Any state may follow any other, since nothing is known of the transitions.
+        """
+        H, d = self.spaces.horizon, self.dimension
+        if self.values.ndim == 3:  # the longest vector at every step
+            return H * float(np.linalg.norm(self.values, axis=-1).max())
+        steps = self.values.reshape(H, -1, d)
+        squares = (steps**2).sum(axis=-1).max(axis=-1)  # (H,): of each step's longest vector
+        if self.has_orthogonal_steps:
+            return float(np.sqrt(squares.sum()))
+        bounds = [float(np.sqrt(squares).sum()), _coordinate_bound(steps)]
+        distinct = [np.unique(step, axis=0) for step in steps]
+        if _pair_work(distinct) <= MOST_PRODUCTS:
+            bounds.append(_pair_bound(distinct))
+        return min(bounds)
 
     @property
     def has_orthogonal_steps(self) -> bool:
@@ -113,3 +127,36 @@ class Table(StepFeatures):
             size += np.abs(step)
         total[np.abs(total) <= ROUNDING * size] = 0.0
         return sparse.csr_array(total)
+
+
+def _coordinate_bound(steps: Floats) -> float:
+    """||phi|| from the extreme values of each coordinate's sum over steps (H, cells, d).
+
+    An episode may end after any step, so a step adds at least nothing to either extreme.
+    """
+    highest = np.maximum(steps.max(axis=1), 0.0).sum(axis=0)
+    lowest = np.minimum(steps.min(axis=1), 0.0).sum(axis=0)
+    return float(np.linalg.norm(np.maximum(highest, -lowest)))
+
+
+def _pair_work(distinct: list[Floats]) -> float:
+    """The multiplications of `_pair_bound`."""
+    sizes = np.array([len(step) for step in distinct], dtype=np.float64)
+    return float(distinct[0].shape[1] * (sizes.sum() ** 2 - (sizes**2).sum()) / 2.0)
+
+
+def _pair_bound(distinct: list[Floats]) -> float:
+    """||phi||, by a dynamic programme over steps: the most that each step adds to the square.
+
+    ||phi(tau)||^2 = sum_h (||phi_h||^2 + 2 sum_{l<h} phi_l . phi_h), and a step h with the vector x
+    adds at most ||x||^2 + 2 sum_{l<h} max_y y . x, y over the vectors of step l. An episode may end
+    after any step, so the largest of the sums up to a step counts.
+    """
+    total = largest = 0.0
+    for h, vectors in enumerate(distinct):
+        gains = (vectors**2).sum(axis=1)
+        for earlier in distinct[:h]:
+            gains += 2.0 * (earlier @ vectors.T).max(axis=0)
+        total += float(gains.max())
+        largest = max(largest, total)
+    return float(np.sqrt(largest))

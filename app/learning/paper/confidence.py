@@ -1,7 +1,9 @@
 """The paper's confidence constants, to the letter (section on algorithms, and equation for xi).
 
-B bounds ||w*||, d is the dimension, t the episode, N the number of episodes, delta the probability
-that a bound fails. Every function takes numbers or arrays and broadcasts.
+B bounds ||w*||, d is the dimension, t the episode and N the number of episodes. ``delta`` is the
+failure probability of one bound. A theorem that fails with probability delta-bar uses its bounds
+with delta = delta-bar / (6 N) for Algorithm 1, delta-bar / (12 N) for Algorithm 3: see
+`delta_of_bounds`. Every function takes numbers or arrays and broadcasts.
 """
 
 from __future__ import annotations
@@ -13,7 +15,16 @@ from app.errors import InvalidValue
 from app.learning.arrays import Floats
 
 LARGEST_LOGIT = 700.0  # exp of more has no float
-UNVISITED = 2.0  # the total-variation distance of two distributions is never above 2
+UNVISITED = 2.0  # the l1 distance of two distributions is never above 2
+ALGORITHM_1, ALGORITHM_3 = 6, 12  # the theorems' shares of delta-bar: one part in 6 N or 12 N
+
+
+def delta_of_bounds(failure: float, episodes: float, algorithm: int = ALGORITHM_1) -> float:
+    """delta, the failure probability of each bound, from the theorem's delta-bar and N.
+
+    The proof of Algorithm 1 adds up failures of at most 6 N delta, that of Algorithm 3 12 N delta.
+    """
+    return float(_probability(failure) / (algorithm * _at_least("episodes", episodes, 1)))
 
 
 def kappa(bound: ArrayLike, norm: ArrayLike = 1.0) -> Floats:
@@ -52,6 +63,8 @@ def xi(
     visits: ArrayLike, states: int, actions: int, horizon: int, episodes: int, delta: float
 ) -> Floats:
     """The bonus min{2, 4 sqrt(L / N(s,a))} for the visits N(s,a), in their shape; 2 without any.
+
+    The visits that count are those whose successor is known, since P_hat rests on them alone.
 
     L = log 6 + H log(S A H) + S log(8 N H^2) + log log N(s,a) - log delta, a sum of logarithms
     because the product inside the paper's logarithm overflows.

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from app.errors import InvalidValue
-from app.learning.paper.confidence import beta, kappa
+from app.learning.paper.confidence import ALGORITHM_3, beta, delta_of_bounds, kappa
 from app.learning.paper.explorability import (
     condition_bound,
     euler_episodes,
@@ -55,7 +55,7 @@ def optimism_regret(setting: RegretSetting, episodes: float) -> float:
         8 (2H+1) S A L + 8 (2H+1) sqrt(L S A N) + 4 H^2 sqrt(N l)
         + beta_N sqrt(8 N d max(kappa, 1) log(1 + N / (kappa d))) + 4 sqrt(N l) + 1
     """
-    delta = setting.failure / (6.0 * _number(episodes))
+    delta = delta_of_bounds(setting.failure, _number(episodes))
     return _transitions(setting, episodes, delta) + _labels(setting, episodes, delta)
 
 
@@ -74,7 +74,7 @@ def exploration_regret(
     It says something of N > N_exp only; for fewer episodes it is refused.
     """
     constants = constants or Constants()
-    delta = setting.failure / (12.0 * _number(episodes))
+    delta = delta_of_bounds(setting.failure, _number(episodes), ALGORITHM_3)
     explored = exploration_episodes(setting, episodes, omega, constants)
     if explored + 1.0 >= episodes:
         raise InvalidValue("episodes", f"more than {explored:.6g}, which exploration may take")
@@ -90,7 +90,8 @@ def exploration_episodes(
 ) -> float:
     """N_exp, the most episodes that Algorithm 2 takes with the lemma's N_EUL and N_EVAL."""
     constants = constants or Constants()
-    d, delta = setting.dimension, setting.failure / (12.0 * _number(episodes))
+    d = setting.dimension
+    delta = delta_of_bounds(setting.failure, _number(episodes), ALGORITHM_3)
     per_loop = euler_episodes(setting.spaces, d, episodes, omega, delta, constants.c1)
     per_loop += evaluation_episodes(d, episodes, omega, delta, constants.c2)
     return exploration_bound(d, episodes, omega, per_loop)

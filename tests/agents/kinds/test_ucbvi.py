@@ -60,6 +60,11 @@ def ridge(rows, labels):
     return minimize(loss, np.zeros(rows.shape[1]), jac=True, method="BFGS", tol=1e-9).x
 
 
+def one_bound():
+    """delta: the theorem's failure probability, split as its proof does."""
+    return Decimal(DELTA) / (6 * EPISODES)
+
+
 def exact_kappa():
     bound = Decimal(BOUND)
     return bound.exp() + 2 + (-bound).exp()
@@ -69,7 +74,7 @@ def exact_radius(dimension, episode):
     """sqrt(kappa) (1 + B + rho (sqrt(1 + B) + rho))^(3/2) to 40 digits."""
     getcontext().prec = 40
     d, t, bound = Decimal(dimension), Decimal(episode), Decimal(BOUND)
-    rho = d * (4 + 4 * t / d).ln() + 2 * (Decimal(EPISODES) / Decimal(DELTA)).ln() + Decimal("0.5")
+    rho = d * (4 + 4 * t / d).ln() + 2 * (EPISODES / one_bound()).ln() + Decimal("0.5")
     beta = (1 + bound + rho * ((1 + bound).sqrt() + rho)) ** Decimal("1.5")
     return exact_kappa().sqrt() * beta
 
@@ -79,7 +84,7 @@ def exact_xi(visits):
     getcontext().prec = 40
     n = Decimal(visits)
     product = 6 * Decimal(S * A * H) ** H * Decimal(8 * EPISODES * H**2) ** S * n.ln()
-    return min(Decimal(2), 4 * ((product / Decimal(DELTA)).ln() / n).sqrt())
+    return min(Decimal(2), 4 * ((product / one_bound()).ln() / n).sqrt())
 
 
 def planned_for(monkeypatch, planner, agent, episode=9, **options):

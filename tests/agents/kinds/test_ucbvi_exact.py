@@ -16,6 +16,7 @@ from app.learning.trajectory import UNREPORTED, Trajectory
 from app.planning.policies.history import HistoryPolicy
 from app.planning.policies.uniform import UniformPolicy
 from app.planning.problem import PlanBudget
+from app.planning.reference.exact import plan_histories
 from app.simulation.runner import Setting, run
 from app.wire.validation import parse
 
@@ -76,6 +77,10 @@ class World:
         self.follow = follow
         starts = Counter(int(one.states[0]) for one, _ in self.episodes)
         self.start = {s: n / len(self.episodes) for s, n in starts.items()}
+
+    def known(self, pair):
+        """How often it is known what followed a pair."""
+        return sum(self.follow[pair].values()) if pair in self.follow else 0
 
     @staticmethod
     def parts(one):
@@ -154,6 +159,11 @@ class World:
         return sum(chance * of(())([s], []) for s, chance in self.start.items())
 
 
+def one_bound():
+    """delta: the theorem's failure probability, split as its proof does."""
+    return Decimal(DELTA) / (6 * EPISODES)
+
+
 def exact_kappa():
     getcontext().prec = 40
     bound = Decimal(BOUND)
@@ -164,7 +174,7 @@ def exact_radius(dimension, episode):
     """sqrt(kappa) (1 + B + rho (sqrt(1 + B) + rho))^(3/2) to 40 digits."""
     getcontext().prec = 40
     d, t, bound = Decimal(dimension), Decimal(episode), Decimal(BOUND)
-    rho = d * (4 + 4 * t / d).ln() + 2 * (Decimal(EPISODES) / Decimal(DELTA)).ln() + Decimal("0.5")
+    rho = d * (4 + 4 * t / d).ln() + 2 * (EPISODES / one_bound()).ln() + Decimal("0.5")
     beta = (1 + bound + rho * ((1 + bound).sqrt() + rho)) ** Decimal("1.5")
     return exact_kappa().sqrt() * beta
 
@@ -176,7 +186,7 @@ def exact_xi(visits, horizon):
         return Decimal(2)
     n, H = Decimal(visits), horizon
     product = 6 * Decimal(S * A * H) ** H * Decimal(8 * EPISODES * H**2) ** S * n.ln()
-    return min(Decimal(2), 4 * ((product / Decimal(DELTA)).ln() / n).sqrt())
+    return min(Decimal(2), 4 * ((product / one_bound()).ln() / n).sqrt())
 
 
 def paper_worth(world, radius):
@@ -191,7 +201,7 @@ def paper_worth(world, radius):
         phi = world.phi(states, actions, ended)
         width = math.sqrt(phi @ inverse @ phi) / scale
         pairs = list(zip(states, actions, strict=True))[: world.horizon - 1]
-        xi = sum(float(exact_xi(world.visits[pair], world.horizon)) for pair in pairs)
+        xi = sum(float(exact_xi(world.known(pair), world.horizon)) for pair in pairs)
         return min(float(expit(phi @ weights)) + radius * width, 1.0) + xi
 
     return worth
@@ -307,6 +317,13 @@ class TestConstants:
         assert table[0, 0, 1] < 2.0
         assert not table[1].any()
 
+    def test_the_bonus_counts_what_the_estimate_counts(self):
+        """At the last step, without a reported successor, a pair is visited and nothing learned."""
+        silent = Trajectory(np.array([0, 0]), np.array([1, 1]), UNREPORTED)
+        agent = agent_of(PAPER, 2, None, [(silent, 1)] * 400)
+        assert agent.exploration_bonus()[0, 0, 1] == pytest.approx(float(exact_xi(400, 2)))
+        assert agent.experience.transitions.visits.reshape(S, A)[0, 1] == 800
+
     def test_the_paper_plans_for_every_episode(self):
         agent = agent_of(PAPER, 2, None, list(history(2)) * 20)
         assert agent.patience() == 1
@@ -416,3 +433,32 @@ class TestLearning:
 
     def test_sums_of_visits_do_not(self):
         assert self.reached(15, {"kind": "one_hot", "over": ["state"]}) <= 1
+
+
+class TestOptimism:
+    """The optimistic value is never below the true optimum, whatever clients leave unreported."""
+
+    def test_a_pair_that_was_only_seen_last(self):
+        """Action 1 in state 0 leads to the goal, and was only ever taken at the last step.
+
+        Its 40,000 visits without a successor say nothing of where it leads. With known weights
+        (success if and only if the last state is the goal) the best policy takes it first and
+        nearly always succeeds.
+        """
+        goal_last = {"kind": "one_hot", "over": ["state"], "steps": "last"}
+        agent = agent_of(PAPER | {"episodes": 40_000}, 2, goal_last, episodes=iter(()))
+        silent = Trajectory(np.array([0, 0]), np.array([0, 1]), UNREPORTED)
+        agent.abandon(silent)
+        counts = agent.experience.transitions
+        counts.load({name: 40_000 * array if name != "keys" else array
+                     for name, array in counts.arrays().items()})  # fmt: skip
+        assert counts.visits.reshape(S, A)[0, 1] == 40_000
+        certain = np.array([[-9.0], [9.0]]) * np.ones((S, A))
+
+        def with_bonus(states, actions, ended):
+            del ended
+            chances = expit(certain[states[:, 1], 0])
+            return chances + agent.exploration_bonus()[0, states[:, 0], actions[:, 0]]
+
+        hoped = plan_histories(agent.start(), counts.estimate(), 2, with_bonus)
+        assert hoped.value >= expit(9.0)

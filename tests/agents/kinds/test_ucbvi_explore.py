@@ -110,7 +110,7 @@ class TestOptions:
 def exact_sizes(episodes, omega, delta, c1, c2, d):
     """N_EUL, N_EVAL and N_exp of the lemma, to 60 digits."""
     getcontext().prec = 60
-    n, omega, delta = Decimal(episodes), Decimal(omega), Decimal(delta)
+    n, omega, delta = Decimal(episodes), Decimal(omega), Decimal(delta) / (12 * episodes)
     euler = Decimal(c1) * S**2 * A * H**2 * (S * A * n**2 * d / (delta * omega**2)).ln() / omega**2
     evaluate = Decimal(c2) * d**3 * (n * d**2 / (delta * omega**2)).ln() ** 3 / omega**4
     euler, evaluate = (int(x.to_integral_value("ROUND_CEILING")) for x in (euler, evaluate))
@@ -157,7 +157,7 @@ class TestThePapersSizes:
         with pytest.raises(InvalidValue, match=r"algorithm\.constants"):
             agent_of(constants="paper", omega=0.001)
         with pytest.raises(InvalidValue, match=r"algorithm\.constants"):
-            agent_of(constants="paper", omega=1e-6, delta=5e-324)
+            agent_of(constants="paper", omega=1e-6, delta=1e-100)
 
     def test_own_numbers_win(self):
         assert self.paper(n_euler=7, n_eval=3, max_loops=2).size.most_episodes == 20
@@ -278,12 +278,12 @@ class TestTheDesign:
         cells, _ = learned.belief.features.widths(agent.design(learned).norms)
         inverse = np.linalg.inv(self.sigma(agent, [*range(explored, 14), 13]))
         np.testing.assert_allclose(cells, np.sqrt(np.diag(inverse) / H).reshape(H, S, A), rtol=1e-9)
-        expected = float(np.sqrt(kappa(1.0)) * beta(H * S * A, 16, 1000, 0.05, 1.0))
+        expected = float(np.sqrt(kappa(1.0)) * beta(H * S * A, 16, 1000, 0.05 / 12_000, 1.0))
         assert agent.confidence_radius() == pytest.approx(expected, rel=1e-12)
 
     def test_t_counts_exploration_too(self):
         agent = self.run()
-        expected = float(np.sqrt(kappa(1.0)) * beta(H * S * A, 15, 1000, 0.05, 1.0))
+        expected = float(np.sqrt(kappa(1.0)) * beta(H * S * A, 15, 1000, 0.05 / 12_000, 1.0))
         assert agent.confidence_radius() == pytest.approx(expected, rel=1e-12)
         agent.label(0, 1)
         assert agent.confidence_radius() == pytest.approx(expected, rel=1e-12)

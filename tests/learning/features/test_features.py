@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 from itertools import combinations
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+import app.learning.features.table as table_module
 from app.agents import AgentSpec, make_agent
 from app.errors import InvalidValue
 from app.learning.arrays import Floats
@@ -306,9 +308,43 @@ class TestLargestNorm:
         norm = np.linalg.norm(defined(features, played([0, 0, 0], [0, 0, 0])))
         assert features.largest_norm() == pytest.approx(float(norm)) == pytest.approx(15.0)
 
-    def test_of_a_table_with_steps_it_adds_the_largest_of_each(self) -> None:
+    def test_of_a_table_with_orthogonal_steps_it_is_attained(self) -> None:
+        """Four steps with a unit vector of their own, halved: every trajectory has norm 1."""
+        values = 0.5 * np.eye(4).reshape(4, 1, 1, 4) * np.array([1.0, -1.0]).reshape(1, 1, 2, 1)
+        features = Table(Spaces(1, 2, 4), values)
+        norm = np.linalg.norm(defined(features, played([0, 0, 0, 0], [0, 1, 1, 0])))
+        assert features.largest_norm() == pytest.approx(float(norm)) == pytest.approx(1.0)
+
+    @pytest.mark.parametrize("seed", range(30))
+    def test_of_a_table_it_is_between_the_truth_and_the_sum_of_norms(self, seed: int) -> None:
+        """All trajectories and all early ends, by enumeration."""
+        rng = np.random.default_rng(seed)
+        spaces, d = Spaces(2, 2, 3), int(rng.integers(1, 5))
+        values = rng.normal(size=(3, 2, 2, d)) + rng.normal(scale=2.0, size=d)
+        steps = values.reshape(3, 4, d)
+        norms = [
+            np.linalg.norm(sum(steps[h, cell] for h, cell in enumerate(cells)))
+            for length in (1, 2, 3)
+            for cells in itertools.product(range(4), repeat=length)
+        ]
+        bound = Table(spaces, values).largest_norm()
+        assert max(norms) <= bound * (1 + 1e-12)
+        assert bound <= np.linalg.norm(steps, axis=-1).max(axis=1).sum() * (1 + 1e-12)
+
+    def test_of_a_table_whose_steps_oppose_each_other_it_is_below_the_sum_of_norms(self) -> None:
+        values = np.array([[[[3.0, 0.0]]], [[[-2.0, 1.0]]], [[[0.0, 1.0]]]])
+        assert Table(Spaces(1, 1, 3), values).largest_norm() == pytest.approx(3.0)
+
+    def test_of_a_large_table_it_is_still_a_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without the pairs of steps, by coordinates: tight where each has its own sign."""
+        monkeypatch.setattr(table_module, "MOST_PRODUCTS", 0.0)
+        values = np.array([[[[2.0, 0.0]]], [[[0.0, 2.0]]], [[[1.0, 1.0]]]])
+        assert Table(Spaces(1, 1, 3), values).largest_norm() == pytest.approx(np.sqrt(18.0))
+
+    def test_of_a_table_with_steps_it_adds_the_largest_of_each_sign(self) -> None:
+        """Either 2 + 1, or -7 and an early end."""
         values = np.array([[[[2.0], [-7.0]]], [[[1.0], [0.5]]]])
-        assert Table(Spaces(1, 2, 2), values).largest_norm() == pytest.approx(8.0)
+        assert Table(Spaces(1, 2, 2), values).largest_norm() == pytest.approx(7.0)
 
 
 def test_the_full_map_of_a_large_problem_needs_no_square_matrix() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from app.learning.features.base import StepFeatures
 from app.learning.features.one_hot import OneHot
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.logistic.posterior import Posterior
-from app.learning.paper.confidence import kappa
+from app.learning.paper.confidence import ALGORITHM_3, kappa
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
@@ -44,6 +44,8 @@ _COIN = 4  # address of the generator
 
 class UcbviExplore(GridOptimist[UcbviExploreOptions]):
     """Explores the feature space without labels first, and a little for ever after."""
+
+    theorem: ClassVar[int] = ALGORITHM_3
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)

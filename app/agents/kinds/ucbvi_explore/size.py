@@ -8,6 +8,7 @@ from app.agents.kinds.ucbvi_explore.exploration import ExplorationSize
 from app.agents.kinds.ucbvi_explore.options import MOST_EPISODES, UcbviExploreOptions
 from app.errors import InvalidValue
 from app.learning.features.base import StepFeatures
+from app.learning.paper.confidence import ALGORITHM_3, delta_of_bounds
 from app.learning.paper.euler import confidence
 from app.learning.paper.explorability import (
     euler_episodes,
@@ -44,18 +45,21 @@ def _size(
     options: UcbviExploreOptions, features: StepFeatures, omega: float, episodes: int
 ) -> ExplorationSize:
     paper, spaces, d = options.constants == "paper", features.spaces, features.dimension
+    delta = delta_of_bounds(options.delta, episodes, ALGORITHM_3) if paper else options.delta
     n_euler, n_eval = options.n_euler or TUNED_EULER, options.n_eval or TUNED_EVAL
     if paper and options.n_euler is None:
         c1 = options.euler_constant
-        n_euler = int(euler_episodes(spaces, d, episodes, omega, options.delta, c1))
+        n_euler = int(euler_episodes(spaces, d, episodes, omega, delta, c1))
     if paper and options.n_eval is None:
-        n_eval = int(evaluation_episodes(d, episodes, omega, options.delta, options.eval_constant))
+        n_eval = int(evaluation_episodes(d, episodes, omega, delta, options.eval_constant))
     loops = max(math.floor(loop_bound(d, episodes, omega)), 1)
     if options.max_loops is not None:
         loops = min(loops, options.max_loops)
     elif not paper:
         loops = min(loops, episodes // (TUNED_SHARE * (n_euler + n_eval)))
-    c = confidence(spaces.states, spaces.actions, episodes * spaces.horizon, options.delta)
+    if paper:  # each run of EULER may fail with its share of delta (corollary on EULER)
+        delta /= 2.0 * loop_bound(d, episodes, omega)
+    c = confidence(spaces.states, spaces.actions, episodes * spaces.horizon, delta)
     if paper:
         return ExplorationSize(omega, n_euler, n_eval, loops, c, PAPER_SPAN)
     return ExplorationSize(omega, n_euler, n_eval, loops, options.euler_scale * c)
