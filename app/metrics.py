@@ -28,6 +28,12 @@ class Metrics:
             buckets=_FAST,
             registry=self.registry,
         )
+        self.connections_refused = Counter(
+            "plaudit_connections_refused_total",
+            "Connections closed because of a limit, by the code of the problem.",
+            ["code"],
+            registry=self.registry,
+        )
         self.steps = Counter("plaudit_steps_total", "Steps taken.", registry=self.registry)
         self.episodes = Counter(
             "plaudit_episodes_total", "Episodes started.", registry=self.registry

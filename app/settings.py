@@ -4,20 +4,34 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from typing import Any, Literal, get_args, get_origin
+import re
+from difflib import get_close_matches
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict
 
+from app.cpus import usable_cpus
 from app.errors import InvalidValue
+
+PREFIX = "PLAUDIT_"
+SHORTEST_ADMIN_KEY = 16
+_DAY, _YEAR = 86_400.0, 31_536_000.0
+
+# A duration in seconds. Infinity would mean that a limit is off, which no limit here may be.
+Seconds = Annotated[float, Field(ge=0, le=_DAY, allow_inf_nan=False)]
 
 
 class Settings(BaseSettings):
-    """Read once where a process starts, and passed on from there."""
+    """The settings of one process: read once when it starts, then passed on."""
 
     model_config = SettingsConfigDict(
-        env_prefix="PLAUDIT_", env_file=".env", frozen=True, extra="ignore"
+        env_prefix=PREFIX,
+        env_file=".env",
+        frozen=True,
+        extra="ignore",
+        hide_input_in_errors=True,
     )
 
     database_url: str = Field(
@@ -29,85 +43,190 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 is any")
-    root_path: str = Field(default="", description="path under which a proxy serves it")
+    root_path: str = Field(
+        default="", description="path under which a proxy serves it, such as `/plaudit`"
+    )
+    trusted_proxies: str = Field(
+        default="127.0.0.1",
+        description="addresses or networks, separated by commas, whose `X-Forwarded-For` and "
+        "`X-Forwarded-Proto` are believed",
+    )
     admin_key: SecretStr | None = Field(
-        default=None, min_length=16, description="an admin key; turns keys on"
+        default=None,
+        description=f"an admin key of {SHORTEST_ADMIN_KEY} characters or more; turns keys on",
     )
     allow_anyone: bool = Field(
         default=False, description="serve without keys on any address: everybody may do everything"
     )
-    log_format: Literal["text", "json"] = Field(default="text", description="one line an event")
+    log_format: Literal["text", "json"] = Field(default="text", description="form of log lines")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="what is worth a line"
+        default="info", description="lowest level that is logged"
+    )
+    header_bytes: int = Field(
+        default=64_000, ge=1000, le=1_000_000, description="largest request line and headers"
     )
     body_bytes: int = Field(default=8_000_000, ge=1000, description="largest body of a request")
     recording_bytes: int = Field(
         default=50_000_000, ge=1000, le=500_000_000, description="largest recording of an episode"
     )
     metadata_bytes: int = Field(default=16_000, ge=2, description="largest metadata, as JSON")
+    header_seconds: Seconds = Field(
+        default=20.0, gt=0, description="longest that the headers of a request may take to arrive"
+    )
+    body_seconds: Seconds = Field(
+        default=30.0,
+        gt=0,
+        description="longest that a body may take to arrive, and one second more for each 1000 "
+        "bytes of it; also the longest that a client may read nothing of a response",
+    )
+    keep_alive_seconds: Seconds = Field(
+        default=75.0, gt=0, description="longest that a connection may stay open without a request"
+    )
+    connections: int = Field(
+        default=4000, ge=1, le=1_000_000, description="connections open at the same time"
+    )
+    connections_per_address: int = Field(
+        default=1000,
+        ge=1,
+        le=1_000_000,
+        description="of them, from one address; behind a proxy all have the address of the proxy",
+    )
     max_states: int = Field(default=100_000, ge=1, description="states an agent may have")
     max_horizon: int = Field(default=100_000, ge=1, description="steps an episode may have")
     max_cells: int = Field(
         default=20_000_000, ge=1, description="horizon x states x actions an agent may have"
     )
-    plan_cells: float = Field(default=5e7, gt=0, description="grid points one plan may use")
-    plan_bytes: float = Field(default=2e9, gt=0, description="memory one plan may use")
+    plan_cells: float = Field(
+        default=5e7, gt=0, le=1e12, allow_inf_nan=False, description="grid points one plan may use"
+    )
+    plan_bytes: float = Field(
+        default=2e9, gt=0, le=1e15, allow_inf_nan=False, description="memory one plan may use"
+    )
     learning_processes: int = Field(
-        default_factory=lambda: max(1, (os.cpu_count() or 2) - 1),
+        default_factory=lambda: max(1, usable_cpus() - 1),
         ge=1,
         le=256,
-        description="processes that learn; one fewer than cores by default",
+        description="processes that learn; by default one fewer than the processors that this "
+        "process may use (affinity mask and cgroup quota)",
     )
-    learning_seconds: float = Field(
+    learning_seconds: Seconds = Field(
         default=120.0, gt=0, description="longest one learning job may take"
     )
-    wait_seconds: float = Field(
-        default=30.0, ge=0, description="longest an episode's start waits for learning"
+    wait_seconds: Seconds = Field(
+        default=30.0, description="longest an episode's start waits for learning"
     )
     most_plans: int = Field(
         default=16, ge=1, le=256, description="plans of one version, for episodes side by side"
     )
     idle_seconds: float = Field(
-        default=900.0, gt=0, description="agents and episodes unused for so long leave memory"
+        default=900.0,
+        gt=0,
+        le=_YEAR,
+        allow_inf_nan=False,
+        description="agents and episodes that are unused for this long leave memory",
     )
-    drain_seconds: float = Field(
-        default=10.0, ge=0, description="how long a shutdown waits for requests under way"
+    drain_seconds: Seconds = Field(
+        default=10.0, description="longest a shutdown waits for requests under way"
     )
+
+    @field_validator("host")
+    @classmethod
+    def _check_host(cls, host: str) -> str:
+        """Accept addresses and names; whether a name resolves is known when the server binds."""
+        if not _is_address(host) and not re.fullmatch(
+            r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?", host
+        ):
+            raise ValueError(
+                "an address or a host name, without scheme, port or brackets, such as 0.0.0.0"
+            )
+        return host
+
+    @field_validator("root_path")
+    @classmethod
+    def _check_root_path(cls, path: str) -> str:
+        if path and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", path):
+            raise ValueError(
+                "a path that starts with a slash and does not end with one, such as /plaudit"
+            )
+        return path
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _check_proxies(cls, proxies: str) -> str:
+        for proxy in filter(None, map(str.strip, proxies.split(","))):
+            try:
+                ipaddress.ip_network(proxy, strict=False)
+            except ValueError as error:
+                raise ValueError(
+                    "addresses or networks separated by commas, such as 127.0.0.1,10.0.0.0/8"
+                ) from error
+        return proxies
+
+    @field_validator("admin_key")
+    @classmethod
+    def _check_admin_key(cls, key: SecretStr | None) -> SecretStr | None:
+        """Refuse a key that can be guessed; never repeat it in the message."""
+        if key is not None and len(key.get_secret_value()) < SHORTEST_ADMIN_KEY:
+            length = len(key.get_secret_value())
+            raise ValueError(
+                f"at least {SHORTEST_ADMIN_KEY} characters, got {length}; "
+                "make one with `openssl rand -hex 24`"
+            )
+        return key
 
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach the address."""
         if self.host == "localhost":
             return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return _is_address(self.host) and ipaddress.ip_address(self.host).is_loopback
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def load_settings(**changes: Any) -> Settings:
-    """The settings of this process; a bad one is named as it stands in the environment.
+    """Read the settings of this process; an error names the variable and what it may be.
 
-    ``changes`` come from the command line and go before the environment; None changes nothing.
+    ``changes`` come from the command line and override the environment; None changes nothing.
     """
+    for name in unknown_variables():
+        if meant := get_close_matches(name, _variables(), n=1, cutoff=0.85):
+            raise InvalidValue(name, f"a known setting; did you mean {meant[0]}?")
     try:
         return Settings(**{key: value for key, value in changes.items() if value is not None})
     except ValidationError as error:
         problem = error.errors()[0]
-        name = "PLAUDIT_" + "_".join(str(part) for part in problem["loc"]).upper()
-        raise InvalidValue(name, problem["msg"].removeprefix("Input should be ")) from error
+        name = PREFIX + "_".join(str(part) for part in problem["loc"]).upper()
+        expected = problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+        raise InvalidValue(name, expected) from error
+
+
+def unknown_variables() -> list[str]:
+    """Names in the environment and in `.env` that look like settings and are not."""
+    file = DotEnvSettingsSource(Settings, case_sensitive=True).env_vars
+    names = {name.upper() for name in (*os.environ, *file)}
+    return sorted(name for name in names - set(_variables()) if name.startswith(PREFIX))
+
+
+def _variables() -> list[str]:
+    return [PREFIX + name.upper() for name in Settings.model_fields]
 
 
 def settings_table() -> str:
-    """Every setting as the rows of a Markdown table; docs/settings.md holds it."""
+    """Every setting as a row of a Markdown table, which docs/settings.md holds."""
     rows = ["| variable | default | what it is |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
         words = field.description or ""
         if get_origin(field.annotation) is Literal:
-            words = (
-                f"{' or '.join(f'`{choice}`' for choice in get_args(field.annotation))}: {words}"
-            )
-        rows.append(f"| `PLAUDIT_{name.upper()}` | {_default(field)} | {words} |")
+            choices = " or ".join(f"`{choice}`" for choice in get_args(field.annotation))
+            words = f"{choices}: {words}"
+        rows.append(f"| `{PREFIX}{name.upper()}` | {_default(field)} | {words} |")
     return "\n".join(rows)
 
 

@@ -258,6 +258,20 @@ def test_what_is_no_http_at_all_leaves_the_server_unmoved(shared_server, client)
     assert client.get("/healthz").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("length", "status"), [(b"0" * 5000 + b"2", 422), (b"02", 422), (b"9" * 18, 413)]
+)
+def test_a_length_of_many_digits_is_a_length(shared_server, length, status):
+    """A client that checks its own requests would not send it."""
+    address = httpx.URL(shared_server.url)
+    with socket.create_connection((address.host, address.port), timeout=20) as connection:
+        connection.sendall(
+            b"POST /v1/agents HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: " + length + b"\r\n\r\n{}"
+        )
+        assert connection.recv(4096).startswith(b"HTTP/1.1 %d " % status)
+
+
 def test_nothing_here_was_unexpected(shared_server):
     """The log has a line for every 500, whatever the client was told."""
     assert "unexpectedly" not in shared_server.output

@@ -84,9 +84,9 @@ class Gate:
 
     def _refused(self, scope: Scope, length: bytes, host: bytes) -> Problem | None:
         own = scope["request_id"]
-        if length and int(length) > self._body_bytes:
+        if length and (size := content_length(length)) > self._body_bytes:
             largest, name = self._limit(scope)
-            if int(length) > largest:
+            if size > largest:
                 detail = _too_large(largest, name)
                 return problem(413, "body_too_large", "The body is too large", detail, own)
         if not self._host_is_allowed(host.decode("latin-1")):
@@ -127,6 +127,15 @@ class Gate:
             self._timers.setdefault(route, self._metrics.request_seconds.labels(route))
         counter.inc()
         self._timers[route].observe(seconds)
+
+
+def content_length(value: bytes) -> int:
+    """The value of Content-Length, which the parser has checked to be digits.
+
+    Python refuses to read very many digits, and leading zeros are allowed.
+    """
+    digits = value.strip().lstrip(b"0")
+    return int(digits[:20] or b"0")
 
 
 def _too_large(largest: int, name: str) -> str:
