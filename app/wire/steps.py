@@ -23,10 +23,13 @@ class Step(Wire):
 class ExplanationView(Answer):
     """Why this action."""
 
-    visits: int = Field(description="how often this action was taken in this state before")
+    visits: int = Field(
+        description="how often this action was taken in this state before; where numbers are "
+        "observed, within a tenth of their ranges, in labelled episodes"
+    )
     success_probability: float = Field(
         description="of a good label when the policy goes on from here, by 200 rollouts in the "
-        "learned model"
+        "learned model; where numbers are observed, by what was observed so far"
     )
     bonus_share: float = Field(description="share of the bonus in what this step promises")
 

@@ -2,6 +2,8 @@
 
 import math
 
+import pytest
+
 from tests.support.running import create_agent, play, start_episode, wait_learned
 
 BOX = {
@@ -40,6 +42,46 @@ def test_batches_of_labels_are_gradient_steps(client):
     whole = client.get(f"/v1/episodes/{shown['id']}").json()
     assert whole["steps"][1]["state"] == seen(0, 1)
     assert whole["predicted"] is None
+
+
+def test_what_was_observed_predicts_and_explains(client):
+    """The network has no model, but labelled observations do."""
+    agent = create_agent(client, **BOX)
+    for number in range(15):  # good where the first number ends above 0
+        episode = start_episode(client, agent)
+        play(client, episode, [seen(number, step) for step in range(5)])
+        good = seen(number, 4)[0] > 0
+        client.post(f"/v1/episodes/{episode}/label", json={"label": good}).raise_for_status()
+    wait_learned(client, agent)
+    model = client.get(f"/v1/agents/{agent}/model").json()
+    assert "observed numbers" in model["features"]
+    assert len(model["weights"]) == 2 * (2 + 3)
+    assert model["transitions"] is None
+    view = client.get(f"/v1/episodes/{episode}").json()
+    logit = math.log(view["predicted"] / (1 - view["predicted"]))
+    shares = [step["share"] for step in view["steps"]]
+    assert model["intercept"] + sum(shares) + view["after_end"] == pytest.approx(logit)
+    curve = client.get(f"/v1/agents/{agent}/learning-curve").json()
+    assert {policy["predicted"] for policy in curve["policies"]} == {None}  # no model planned
+    running = start_episode(client, agent)
+    answer = client.post(
+        f"/v1/episodes/{running}/steps", json={"state": seen(0, 0), "explain": True}
+    ).json()
+    assert 0.0 <= answer["explanation"]["success_probability"] <= 1.0
+    assert answer["explanation"]["bonus_share"] == 0.0
+
+
+def test_the_page_draws_a_map_over_two_observed_numbers(client):
+    agent = create_agent(client, **BOX)
+    session(client, agent, range(6))
+    page = client.get(f"/agents/{agent}")
+    assert page.status_code == 200
+    assert "Where good episodes passed" in page.text
+    assert page.text.count("</small></td>") > 4
+    turned = client.get(f"/agents/{agent}", params={"x": 1, "y": 0}).text
+    assert "From left to right number 1 from 0 to 5" in turned
+    assert client.get(f"/agents/{agent}", params={"x": 2}).status_code == 422
+    assert client.get("/labellers").status_code == 200
 
 
 def test_a_restart_changes_nothing(start_server, tmp_path):

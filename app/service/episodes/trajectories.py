@@ -11,7 +11,7 @@ from app.learning.trajectory import UNREPORTED, Trajectory
 
 
 class PlayedStep(Protocol):
-    """A stored step: the index of its state and of its action."""
+    """A stored step: the indices of its state and action, and the numbers that were observed."""
 
     @property
     def state(self) -> int:
@@ -21,14 +21,20 @@ class PlayedStep(Protocol):
     def action(self) -> int:
         """The index of the action."""
 
+    @property
+    def observation(self) -> list[float] | None:
+        """The numbers that the client sent, if it sent any."""
+
 
 def trajectory_of(
     steps: Sequence[PlayedStep], final: int | None = None, ended: bool = False
 ) -> Trajectory:
     """The trajectory of some steps, with the final state where it was reported."""
+    seen = [step.observation for step in steps if step.observation is not None]
     return Trajectory(
         np.array([step.state for step in steps], dtype=np.int64),
         np.array([step.action for step in steps], dtype=np.int64),
         UNREPORTED if final is None else final,
         ended,
+        np.array(seen, dtype=np.float64) if seen else None,
     )

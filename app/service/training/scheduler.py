@@ -226,7 +226,7 @@ def _stored(agent: HostedAgent, lesson: Lesson, now: int) -> list[Write]:
         "planner": learning[0].planner,
         "value": learning[0].value,
         "gap": learning[0].upper - learning[0].lower,
-        "predicted": exploit[0].value if exploit and lesson.insight is not None else None,
+        "predicted": exploit[0].value if exploit and exploit[0].is_certified else None,
         "seconds": sum(lesson.seconds.values()),
         "at": now,
     }

@@ -68,6 +68,11 @@ class PlannedPolicy:
     seconds: float
     label_required: bool
 
+    @property
+    def is_certified(self) -> bool:
+        """Whether its bounds say anything; a plan made without a model is between 0 and 1."""
+        return self.upper - self.lower < 1.0
+
 
 @dataclass(frozen=True)
 class Lesson:

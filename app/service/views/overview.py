@@ -17,7 +17,7 @@ from app.service.agents.hosted_agent import HostedAgent
 from app.service.runtime.cache import Loaded
 from app.service.runtime.ids import read_agent_id
 from app.service.views.agents import agent_view
-from app.service.views.beliefs import Beliefs, beliefs_of
+from app.service.views.beliefs import Beliefs, ObservationMap, beliefs_of, observation_map
 from app.service.views.curves import outcomes, policy_point, thinned, wilson
 from app.service.views.episodes import summaries_of
 from app.storage.database import Database
@@ -25,6 +25,7 @@ from app.storage.queries import browsing, labelling, reading
 from app.wire.agents import AgentView
 from app.wire.episodes import EpisodeSummary
 from app.wire.insight import PolicyPoint
+from app.wire.spaces import Box
 
 _EPISODES = 15  # listed at once
 _VERSIONS = 10  # listed, the newest first
@@ -47,7 +48,8 @@ class AgentOverview:
     target_share: float  # of ``promised``, that the forecast aims for
     episodes: list[EpisodeSummary]
     older: int | None  # the number before which older episodes begin
-    beliefs: Beliefs | None
+    beliefs: Beliefs | None  # of an agent that counts states
+    observation_map: ObservationMap | None  # of one that sees numbers
 
 
 @dataclass(frozen=True)
@@ -66,16 +68,26 @@ class AgentOverviews:
         self._cache = cache
 
     async def read(
-        self, agent: str, before: int | None, state: int | None, action: int | None
+        self,
+        agent: str,
+        before: int | None,
+        state: int | None,
+        action: int | None,
+        numbers: tuple[int | None, int | None] = (None, None),
     ) -> AgentOverview:
-        """An agent's overview, with episodes below a number and beliefs of a chosen state."""
+        """An agent's overview.
+
+        It has the episodes below the number ``before``, the beliefs of a chosen state and action,
+        or a map over two chosen observed ``numbers``.
+        """
         hosted = await self._cache.agent(read_agent_id(agent))
         _check_choice(hosted, state, action)
+        axes = _chosen_axes(hosted, *numbers)
         stored = await self._database.read(_read, hosted.number, before)
         if stored is None:
             raise NotFound("agent", agent)
         insight = await self._cache.insight(hosted)
-        return await asyncio.to_thread(_overview, hosted, stored, insight, state, action)
+        return await asyncio.to_thread(_overview, hosted, stored, insight, (state, action), axes)
 
 
 def _check_choice(agent: HostedAgent, state: int | None, action: int | None) -> None:
@@ -85,6 +97,17 @@ def _check_choice(agent: HostedAgent, state: int | None, action: int | None) -> 
     ):
         if value is not None and value >= size:
             raise InvalidValue(name, f"a whole number from 0 to {size - 1}")
+
+
+def _chosen_axes(agent: HostedAgent, x: int | None, y: int | None) -> tuple[int, int] | None:
+    """The two observed numbers of a map; None for the usual ones."""
+    space = agent.specification.states
+    if (x is None and y is None) or not (agent.observes and isinstance(space, Box)):
+        return None
+    for value, name in ((x, "?x"), (y, "?y")):
+        if value is not None and value >= len(space.low):
+            raise InvalidValue(name, f"a whole number from 0 to {len(space.low) - 1}")
+    return x or 0, y or 0
 
 
 def _read(connection: Connection, agent: int, before: int | None) -> _Stored | None:
@@ -104,17 +127,14 @@ def _overview(
     hosted: HostedAgent,
     stored: _Stored,
     insight: Insight | None,
-    state: int | None,
-    action: int | None,
+    pair: tuple[int | None, int | None],
+    axes: tuple[int, int] | None,
 ) -> AgentOverview:
     row, versions, episodes = stored.row, stored.versions, stored.episodes
     labels = [verdict.label for verdict in stored.labels]
     promised = versions[-1].predicted if versions else None
     target = None if promised is None else SHARE * promised
     view = agent_view(row, hosted)
-    beliefs = None
-    if insight is not None:
-        beliefs = beliefs_of(insight, _squares(view), state, action)
     return AgentOverview(
         agent=view,
         interval=wilson(row.good, row.labelled) if row.labelled else None,
@@ -128,7 +148,8 @@ def _overview(
         target_share=SHARE,
         episodes=episodes[:_EPISODES],
         older=episodes[_EPISODES - 1].number if len(episodes) > _EPISODES else None,
-        beliefs=beliefs,
+        beliefs=None if insight is None else beliefs_of(insight, _squares(view), *pair),
+        observation_map=None if insight is None else observation_map(insight, axes),
     )
 
 

@@ -46,7 +46,12 @@ def steps_of_episodes(
     query = union_all(
         *(
             select(
-                table.c.agent, table.c.episode, table.c.step, table.c.state, table.c.action
+                table.c.agent,
+                table.c.episode,
+                table.c.step,
+                table.c.state,
+                table.c.action,
+                table.c.observation,
             ).where(tuple_(table.c.agent, table.c.episode).in_(keys))
             for table in (steps, journal)
         )

@@ -56,10 +56,16 @@ async def agent_page(
     state: Annotated[str | None, Query(max_length=20)] = None,
     action: Annotated[str | None, Query(max_length=20)] = None,
     before: Annotated[str | None, Query(max_length=20)] = None,
+    x: Annotated[str | None, Query(max_length=20)] = None,
+    y: Annotated[str | None, Query(max_length=20)] = None,
 ) -> Response:
     """The whole page. Its script fetches it again after every event and swaps what changed."""
     overview = await overviews.read(
-        agent, _whole(before, "?before"), _whole(state, "?state"), _whole(action, "?action")
+        agent,
+        _whole(before, "?before"),
+        _whole(state, "?state"),
+        _whole(action, "?action"),
+        (_whole(x, "?x"), _whole(y, "?y")),
     )
     names = Names(overview.agent)
     beliefs = overview.beliefs
@@ -71,6 +77,8 @@ async def agent_page(
         chart=learning_chart(overview.labels, overview.policies, overview.baseline),
         beliefs=beliefs,
         state_map=None if beliefs is None else _state_map(beliefs, overview.agent, names),
+        observed=overview.observation_map,
+        heat=heat,
         pick_from_list=overview.agent.states.size <= _MOST_OPTIONS,
         names=names,
         event_names=EVENT_NAMES,

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from app.agents.base import Agent, Mode
+from app.agents.insight import Insight
 from app.agents.kinds.reinforce.authorship import Authorship
 from app.agents.kinds.reinforce.chain import Chain, Verdict
+from app.agents.kinds.reinforce.insight import ObservationInsight
 from app.agents.kinds.reinforce.options import ReinforceOptions
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
@@ -37,12 +39,15 @@ _VERSIONS = 1000  # sets of parameters that must fit the budget: a good 30 000 e
 class Reinforce(Agent[ReinforceOptions]):
     """Makes the actions of episodes with good labels more likely."""
 
+    insight_type: ClassVar[type[Insight]] = ObservationInsight
+
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)
-        box, o = spec.observations, self.options
-        assert box is not None  # the base has refused the others
-        self.scaling = InputScaling(np.array(box.low), np.array(box.high), o.inputs == "scaled")
-        sizes = (box.size, *o.hidden, spec.actions)
+        bounds, o = spec.observations, self.options
+        assert bounds is not None  # the base has refused the others
+        self.low, self.high = np.array(bounds.low), np.array(bounds.high)
+        self.scaling = InputScaling(self.low, self.high, o.inputs == "scaled")
+        sizes = (bounds.size, *o.hidden, spec.actions)
         self.network = Network(sizes, o.activation)
         self.check_budget()
         first = self.network.initial(generator(spec.seed, _WEIGHTS), o.output_scale)
@@ -122,6 +127,12 @@ class Reinforce(Agent[ReinforceOptions]):
             label,
             state.theta if player is None else player,
         )
+
+    def insight(self) -> ObservationInsight | None:
+        """A model of the labels by what was observed; None before the first label."""
+        played, verdicts = self.experience.episodes, self.experience.verdicts()
+        known = [(played[episode], label) for episode, label in verdicts if len(played[episode])]
+        return ObservationInsight.of(InputScaling(self.low, self.high), known) if known else None
 
     def progress(self) -> dict[str, Any]:
         """How many gradient steps were taken, and how full the next batch is."""
