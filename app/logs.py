@@ -1,4 +1,10 @@
-"""Logs: one line an event, as text or as JSON, with the id of the request that it belongs to."""
+"""Logging: one line per event, as text or JSON, with the id of the request it belongs to.
+
+This is a formatter for the standard library's `logging`, which uvicorn, Alembic and SQLAlchemy use
+too. structlog was considered: its logfmt renderer writes carriage returns and escape sequences as
+they are, so a client could forge lines or drive an operator's terminal; with a renderer of our own
+and its formatter for foreign records, no fewer lines would be left here.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +18,14 @@ from typing import Any
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
+_LEFT_TO_US = ("uvicorn", "uvicorn.error", "uvicorn.access", "alembic")
 
 
-class _Lines(logging.Formatter):
-    """What every form of a line holds."""
+class _EventFormatter(logging.Formatter):
+    """The parts that both formats share: the time and the fields of a record."""
 
     def fields(self, record: logging.LogRecord) -> dict[str, Any]:
+        """The fields given as ``extra``, the request id, and the traceback if there is one."""
         fields = {k: v for k, v in vars(record).items() if k not in _STANDARD and v is not None}
         current = request_id.get()
         if current is not None:
@@ -28,36 +36,42 @@ class _Lines(logging.Formatter):
 
     @staticmethod
     def time(record: logging.LogRecord) -> str:
+        """The time in UTC, with milliseconds."""
         moment = datetime.fromtimestamp(record.created, UTC)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-class TextLines(_Lines):
-    """`2026-01-31T12:00:00.000Z info  what happened  name=value …`."""
+class TextFormatter(_EventFormatter):
+    """Lines such as `2026-01-31T12:00:00.000Z info    agent created  agent=agt_1  by=key_2`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line; what has lines of its own follows below."""
+        """Format a record as one line; a traceback follows on lines of its own."""
         fields = self.fields(record)
-        below = fields.pop("traceback", None)
-        pairs = "  ".join(f"{name}={_on_one_line(value)}" for name, value in fields.items())
-        event = record.getMessage().replace("\n", " | ")
-        head = f"{self.time(record)} {record.levelname.lower():<7} {event}"
-        line = f"{head}  {pairs}" if pairs else head
-        return line if below is None else f"{line}\n{below}"
+        traceback = fields.pop("traceback", None)
+        pairs = "  ".join(f"{name}={_quote(value)}" for name, value in fields.items())
+        event = " | ".join(_escape(part) for part in record.getMessage().split("\n"))
+        line = f"{self.time(record)} {record.levelname.lower():<7} {event}"
+        line = f"{line}  {pairs}" if pairs else line
+        return line if traceback is None else f"{line}\n{traceback}"
 
 
-def _on_one_line(value: object) -> str:
-    """A value as it is where that can be read, else in quotes: what clients send forges no line."""
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
-    is_plain = text.isprintable() and not (set(text) & set(' "='))
-    return text if is_plain or not isinstance(value, str) else json.dumps(text, ensure_ascii=True)
+def _quote(value: object) -> str:
+    """A value as it is if it is one printable word, otherwise as JSON with escapes."""
+    if not isinstance(value, str):
+        return json.dumps(value, default=str)
+    is_word = value.isprintable() and not set(value) & set(' "=')
+    return value if is_word else json.dumps(value, ensure_ascii=True)
 
 
-class JsonLines(_Lines):
-    """One JSON object a line."""
+def _escape(text: str) -> str:
+    return text if text.isprintable() else json.dumps(text, ensure_ascii=True)
+
+
+class JsonFormatter(_EventFormatter):
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Format a record as one line of JSON."""
         head = {
             "time": self.time(record),
             "level": record.levelname.lower(),
@@ -68,15 +82,15 @@ class JsonLines(_Lines):
 
 
 def set_up_logs(form: str, level: str) -> None:
-    """Send every line of this process to standard error."""
+    """Send every log record of this process to standard error, ``form`` being text or json."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
     logging.captureWarnings(True)
-    for noisy in ("uvicorn", "uvicorn.error", "uvicorn.access", "alembic"):
-        logger = logging.getLogger(noisy)
+    for name in _LEFT_TO_US:
+        logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
     logging.getLogger("alembic").setLevel(logging.WARNING)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)

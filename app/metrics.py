@@ -1,4 +1,4 @@
-"""What an operator can watch, for Prometheus."""
+"""Prometheus metrics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SLOW = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60
 
 
 class Metrics:
-    """The numbers of one server, in a registry of its own."""
+    """The metrics of one server, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -53,14 +53,14 @@ class Metrics:
         )
 
     def gauge(self, name: str, help_text: str, read: Callable[[], float]) -> None:
-        """A number that is read when somebody asks for it."""
+        """Add a gauge whose value ``read`` returns when the metrics are rendered."""
         Gauge(name, help_text, registry=self.registry).set_function(read)
 
     def learned(self, parts: Mapping[str, float]) -> None:
-        """One learning job and how long its parts took."""
+        """Record how long the parts of one learning job took."""
         for part, seconds in parts.items():
             self.learning_seconds.labels(part).observe(seconds)
 
     def render(self) -> bytes:
-        """As Prometheus reads it."""
+        """Render all metrics in the text format of Prometheus."""
         return generate_latest(self.registry)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from app.logs import JsonLines, TextLines
+from app.logs import JsonFormatter, TextFormatter
 from tests.support.running import RunningServer, create_agent, play, start_episode, wait_until
 
 SECRET = "0123456789abcdef-admin"
@@ -138,18 +138,23 @@ class TestALine:
         ],
     )
     def test_text_keeps_to_one_line(self, value, shown):
-        line = TextLines().format(self.record(field=value))
+        line = TextFormatter().format(self.record(field=value))
         assert line.endswith(f"info    it happened  field={shown}")
 
     def test_an_event_of_several_lines_is_one_line(self):
-        assert "a | b" in TextLines().format(self.record("a\nb"))
+        assert "a | b" in TextFormatter().format(self.record("a\nb"))
+
+    @pytest.mark.parametrize("harm", ["\r2026-01-01 forged", "\x1b[2J", "\u2028line"])
+    def test_an_event_drives_no_terminal(self, harm):
+        line = TextFormatter().format(self.record(f"bad request {harm}"))
+        assert line.isprintable()
 
     def test_an_unexpected_error_comes_with_its_traceback(self):
         try:
             raise KeyError("missing")
         except KeyError:
             record = self.record(exc_info=sys.exc_info())
-        assert "KeyError: 'missing'" in TextLines().format(record)
-        as_json = JsonLines().format(record)
+        assert "KeyError: 'missing'" in TextFormatter().format(record)
+        as_json = JsonFormatter().format(record)
         assert "\n" not in as_json
         assert json.loads(as_json)["traceback"].endswith("KeyError: 'missing'")
