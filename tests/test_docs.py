@@ -13,6 +13,7 @@ from app.agents import AgentSpec, make_agent
 from app.learning import randomness
 from app.learning.trajectory import Trajectory
 from app.learning.world.model import TransitionModel
+from app.planning.policies.mixture import MixturePolicy
 from app.planning.policies.registry import POLICY_KINDS
 from app.planning.policies.tracked import TrackedPolicy
 from app.planning.problem import PlanningProblem
@@ -143,7 +144,14 @@ def tracked():
     return TrackedPolicy(entered, np.array([0, 1, 1], np.int32), learned(kind="ucbvi"))
 
 
+def mixture():
+    """The policy of an agent that explores in half of its episodes."""
+    tables = np.random.default_rng(7).integers(0, ACTIONS, (3, HORIZON, STATES))
+    return MixturePolicy(0.5, ACTIONS, tables, learned(kind="ucbvi"))
+
+
 POLICIES = {
+    "mixture": mixture,
     "markov": lambda: learned(kind="ucbvi_explore", n_euler=20),
     "network": network,
     "tracked": tracked,

@@ -14,6 +14,7 @@ from app.learning.world.policy import Policy
 from app.planning.policies.grid import GridPolicy
 from app.planning.policies.history import HistoryPolicy
 from app.planning.policies.markov import MarkovPolicy
+from app.planning.policies.mixture import MixturePolicy
 from app.planning.policies.network import NetworkPolicy
 from app.planning.policies.reward import RewardPolicy
 from app.planning.policies.tracked import TrackedPolicy
@@ -27,6 +28,7 @@ POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
             GridPolicy,
             HistoryPolicy,
             MarkovPolicy,
+            MixturePolicy,
             NetworkPolicy,
             PaperPolicy,
             RewardPolicy,

@@ -33,12 +33,16 @@ _LOWER = "lower the horizon, the number of states or the weights, or use logit s
 
 
 def plan_reward(
-    problem: PlanningProblem, epsilon: float = 0.01, budget: PlanBudget | None = None
+    problem: PlanningProblem,
+    epsilon: float = 0.01,
+    budget: PlanBudget | None = None,
+    refine: bool = True,
 ) -> Plan:
     """Plan to a certified gap of at most ``epsilon``, or as near to it as the budget allows.
 
     The grid is halved until the gap is small enough. When already the first grid is over budget
     the plan is refused; when a finer one is, the best plan so far is returned with its gap.
+    Without ``refine`` the plan on the first grid is returned.
     """
     _check(problem, epsilon)
     began = time.perf_counter()
@@ -47,7 +51,7 @@ def plan_reward(
     second_order = math.sqrt(6.0 * epsilon / (CURVATURE * max(problem.horizon - 1, 1)))
     delta = min(4.0 / top, second_order)
     best = plan_on(problem, delta, top, budget)
-    for _ in range(MAX_HALVINGS):
+    for _ in range(MAX_HALVINGS if refine else 0):
         if best.gap <= epsilon:
             break
         top, delta = 2 * top, delta / 2.0

@@ -8,13 +8,13 @@ import pytest
 
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.kinds.ucbvi_explore import agent as ucbvi_explore
-from app.agents.optimist import GridOptimist
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
 from app.learning.paper.confidence import beta, kappa
 from app.learning.paper.explorability import condition_bound, mixture_bound
 from app.learning.randomness import generator, uniform
 from app.learning.trajectory import Trajectory
-from app.planning.policies.uniform import UniformPolicy, plan_uniform
+from app.planning.policies.mixture import MixturePolicy
+from app.planning.policies.uniform import UniformPolicy
 from app.planning.problem import PlanBudget
 from app.simulation.runner import Setting, _Game, prepare
 from app.simulation.runner import run as run_setting
@@ -40,7 +40,14 @@ def play(policy, number, world=None, seed=21):
     """One episode in a ring of states, or in ``world``."""
     rng = generator(seed, number)
     if world is not None:
-        return world.play(lambda h, s: policy.act(h, s, (), 0.0)[0], rng)
+        remembered = ()
+
+        def choose(step, state):
+            nonlocal remembered
+            action, remembered = policy.act(step, state, remembered, uniform(seed, number, step))
+            return action
+
+        return world.play(choose, rng)
     states, actions, state, memory = [], [], 0, ()
     for step in range(H):
         action, memory = policy.act(step, state, memory, uniform(seed, number, step))
@@ -172,7 +179,7 @@ class TestPhases:
         assert [plan.label_required for plan in plans] == [n >= explored for n in range(14)]
         kinds = [plan.planner for plan in plans]
         assert kinds[:explored] == ["euler", "euler", "evaluation"] * agent.exploration.loops
-        assert set(kinds[explored:]) <= {"mixture", "reward"}
+        assert set(kinds[explored:]) == {"reward"}
         assert len(agent.experience.labels) == 14 - explored
 
     def test_an_exploit_episode_needs_a_label_even_then(self):
@@ -183,59 +190,81 @@ class TestPhases:
         learn(agent, range(8))
         assert agent.experience.transitions.successors().sum() == 8 * H
 
-    def test_the_coin(self, monkeypatch):
-        """With probability t^(-1/3) the mixture, t the number of the episode from 1.
-
-        The plans of 4000 episodes, the optimistic ones left out: five deviations of the sum are
-        allowed, p below 1e-6.
-        """
+    def test_the_coin(self):
+        """Every plan explores with probability t^(-1/3), t the number of the episode from 1."""
         agent = agent_of(**QUICK)
         learn(agent, range(9))
         assert agent.exploration.is_done
-        monkeypatch.setattr(GridOptimist, "plan", lambda *_: plan_uniform(A))
-        chances = np.arange(10, 4010) ** (-1.0 / 3.0)
-        plans = [agent.plan(n) for n in range(9, 4009)]
-        mixed = [plan for plan in plans if plan.planner == "mixture"]
-        deviation = np.sqrt((chances * (1 - chances)).sum())
-        assert abs(len(mixed) - chances.sum()) < 5 * deviation
-        assert all(plan.label_required for plan in mixed)
-        own = {policy.actions.tobytes() for policy in agent.exploration.policies}
-        assert {plan.policy.actions.tobytes() for plan in mixed} == own
+        for number in (9, 100, 4000):
+            plan = agent.plan(number)
+            assert isinstance(plan.policy, MixturePolicy)
+            assert plan.policy.chance == pytest.approx((number + 1) ** (-1.0 / 3.0), rel=1e-12)
+            assert plan.label_required
+            assert plan.lower <= plan.value <= plan.upper
+        own = [policy.actions.tolist() for policy in agent.exploration.policies]
+        assert plan.policy.tables.tolist() == own
+
+    def test_the_coin_is_drawn_in_each_episode_that_shares_a_plan(self):
+        """4000 episodes of one plan: five deviations of the sum are allowed, p below 1e-6."""
+        agent = agent_of(**QUICK)
+        learn(agent, range(9))
+        policy = agent.plan(9).policy
+        first = [policy.act(0, 0, (), uniform(5, n, 0))[1][0] for n in range(4000)]
+        counts = np.bincount(first, minlength=1 + len(policy.tables))
+        chances = np.array(
+            [1 - policy.chance, *[policy.chance / len(policy.tables)] * len(policy.tables)]
+        )
+        deviations = np.sqrt(4000 * chances * (1 - chances))
+        assert (abs(counts - 4000 * chances) < 5 * deviations).all()
+
+    def test_a_large_mixture_is_handed_out_in_parts(self, monkeypatch):
+        monkeypatch.setattr(ucbvi_explore, "MOST_ENTRIES", 2 * H * S)
+        agent = agent_of(**QUICK)
+        learn(agent, range(9))
+        own = [policy.actions.tobytes() for policy in agent.exploration.policies]
+        assert len(own) > 2
+        seen = set()
+        for number in range(9, 60):
+            tables = agent.plan(number).policy.tables
+            assert len(tables) == 2
+            seen |= {table.tobytes() for table in tables}
+        assert seen == set(own)
 
     def test_without_anything_to_reach_the_mixture_is_uniform(self):
         nothing = {"kind": "table", "values": np.zeros((S, A, 1)).tolist()}
         agent = agent_of(features=nothing)
         assert agent.exploration.is_done
-        first = agent.plan(0)  # t = 1: the coin always falls on the mixture
-        assert (first.planner, first.label_required) == ("mixture", True)
-        assert isinstance(first.policy, UniformPolicy)
+        first = agent.plan(0)  # t = 1: the coin always falls on exploration
+        assert first.policy.chance == 1.0
+        assert first.label_required
+        ways = first.policy.branches(0, 0, ())
+        assert [(chance, action) for chance, action, _ in ways] == [(1 / A, a) for a in range(A)]
 
     def test_the_papers_first_episode_after_exploration_is_uniform(self):
         agent = agent_of(constants="paper", episodes=1000, norm_bound=1.0, **QUICK)
         numbers = iter(range(1000))
         while not agent.exploration.is_done:
             learn(agent, [next(numbers)])
-        optimistic = [n for n in range(500, 600) if agent.plan(n).planner != "mixture"]
-        assert isinstance(agent.plan(optimistic[0]).policy, UniformPolicy)
+        assert isinstance(agent.plan(500).policy.inner, UniformPolicy)
         learn(agent, [next(numbers)])
-        assert agent.plan(optimistic[0]).planner == "reward"
+        assert agent.plan(500).planner == agent.plan(500).policy.inner.kind == "reward"
 
     @pytest.mark.parametrize("optimism", ["logit", "reward"])
     def test_the_space_of_optimism(self, optimism):
         agent = agent_of(optimism=optimism, **QUICK)
         _, plans = learn(agent, range(16))
-        kinds = {plan.planner for plan in plans} - {"euler", "evaluation", "mixture"}
+        kinds = {plan.planner for plan in plans} - {"euler", "evaluation"}
         assert kinds == {"fast" if optimism == "logit" else "reward"}
 
     def test_a_grid_too_fine_for_patience_is_coarse(self, monkeypatch):
-        agent = agent_of(**QUICK)
+        agent = agent_of(epsilon=0.005, **QUICK)
         learn(agent, range(14))
-        number = next(n for n in range(500, 600) if agent.plan(n).planner == "reward")
-        fine = agent.plan(number)
+        fine = agent.plan(500)
         monkeypatch.setattr(ucbvi_explore, "REWARD_WORK", 10)
-        coarse = agent.plan(number)
+        coarse = agent.plan(500)
         assert coarse.planner == "reward"
         assert fine.cells > coarse.cells > 10
+        assert fine.gap < coarse.gap
 
 
 class TestTheDesign:

@@ -32,13 +32,14 @@ from app.learning.paper.confidence import ALGORITHM_3, kappa
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
+from app.planning.policies.mixture import MixturePolicy
 from app.planning.policies.uniform import plan_uniform
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reward.planner import plan_reward
 
 REWARD_WORK = 1e7  # successors read by a reward-space plan, past which finer is not worth it
-COARSE = 0.99  # an accuracy that the first grid has
 EXAMPLES, ENTRIES = 5, 5  # directions to report, and the features to name of each
+MOST_ENTRIES = 200_000  # of the tables of U_bar in one policy
 _COIN = 4  # address of the generator
 
 
@@ -70,7 +71,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         self.exploration.observe(trajectory, self._knowledge)
 
     def patience(self) -> int:
-        """None: EULER learns from episodes without labels, and later each has its own coin."""
+        """Zero: EULER learns without labels, and later the chance to explore falls with t."""
         return 0
 
     def plan(
@@ -85,18 +86,41 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
             return super().plan(episode, mode, pending, certify)
         if not self.exploration.is_done:
             return self.exploration.plan(self._knowledge())
-        rng = generator(self.spec.seed, _COIN, episode)
-        if rng.random() < (episode + 1.0) ** (-1.0 / 3.0):
-            unknown, policy = plan_uniform(self.spec.actions), self.exploration.mixture(rng)
-            return replace(unknown, planner="mixture", policy=policy or unknown.policy)
-        return super().plan(episode, mode, pending, certify)
+        optimistic = super().plan(episode, mode, pending, certify)
+        return self._mixed(optimistic, (episode + 1.0) ** (-1.0 / 3.0), episode)
+
+    def _mixed(self, plan: Plan, chance: float, episode: int) -> Plan:
+        """With probability t^(-1/3) U_bar, otherwise the plan: drawn in each episode that plays it.
+
+        Where U_bar has too many tables to hand out with every plan, a random part of them is.
+        """
+        tables = self.exploration.tables()
+        most = max(int(MOST_ENTRIES / max(tables[:1].size, 1)), 1)
+        if len(tables) > most:
+            rng = generator(self.spec.seed, _COIN, episode)
+            tables = tables[np.sort(rng.choice(len(tables), most, replace=False))]
+        policy = MixturePolicy(chance, self.spec.actions, tables, plan.policy)
+        unknown = plan_uniform(self.spec.actions)
+        return replace(
+            plan,
+            policy=policy,
+            value=chance * unknown.value + (1.0 - chance) * plan.value,
+            lower=chance * unknown.lower + (1.0 - chance) * plan.lower,
+            bytes=plan.bytes + tables.nbytes,
+        )
 
     @property
     def _is_first(self) -> bool:
         return len(self.experience.episodes) == self.exploration.episodes
 
     def _plan_reward(self, problem: PlanningProblem) -> Plan:
-        """As fine a grid as there is patience for, or else the first one that the budget allows."""
+        """As fine a grid as there is time for when tuned; the first one may use the whole budget.
+
+        With the paper's constants the whole budget is used. The plan says how close it came: its
+        gap is certified, and larger than epsilon where no finer grid fits.
+        """
+        if self._paper:
+            return super()._plan_reward(problem)
         lengths = np.diff(problem.transitions.indptr)
         successors = np.where(lengths > 0, lengths, problem.states).mean() * problem.actions
         cells = min(self.budget.cells, REWARD_WORK / float(successors))
@@ -104,7 +128,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         try:
             return plan_reward(problem, self.options.epsilon, bounded)
         except BudgetExceeded:
-            return plan_reward(problem, COARSE, self.budget)
+            return plan_reward(problem, self.options.epsilon, self.budget, refine=False)
 
     def _episode_number(self) -> int:
         return self.exploration.episodes + len(self._labelled_since()) + 1

@@ -135,11 +135,11 @@ class Exploration:
             self.phase, policy, value, upper, value, table.size, table.nbytes, seconds, False
         )
 
-    def mixture(self, rng: np.random.Generator) -> MarkovPolicy | None:
-        """One of U_1, U_2, ..., all equally likely; none where nothing could be reached."""
-        if not self.policies:
-            return None
-        return self.policies[int(rng.integers(len(self.policies)))]
+    def tables(self) -> NDArray[np.int32]:
+        """The action tables of U_1, U_2, ..., (n, H, S); U_bar draws one of them uniformly."""
+        H, S, _ = self.features.spaces.shape
+        tables = [policy.actions for policy in self.policies]
+        return np.array(tables, dtype=np.int32).reshape(-1, H, S)
 
     def observe(self, trajectory: Trajectory, now: Callable[[], Knowledge]) -> None:
         """Take in one finished episode; ``now`` gives what is known with it, where that matters.
@@ -222,13 +222,11 @@ class Exploration:
     def arrays(self) -> Arrays:
         """Everything as plain arrays."""
         active = self.coverage.active
-        H, S, _ = self.features.spaces.shape
-        tables = [policy.actions for policy in self.policies]
         return {
             "averages": self.coverage.averages,
             "whole": np.array(active is None),
             "active": np.zeros((0, len(self.total))) if active is None else active,
-            "policies": np.array(tables, dtype=np.int32).reshape(-1, H, S),
+            "policies": self.tables(),
             "reached": np.array(self.reached),
             "counters": np.array([PHASES.index(self.phase), self.count, self.episodes]),
             "total": self.total,
