@@ -1,22 +1,25 @@
 """The tree of domain errors.
 
 PlauditError
-├── InvalidValue         a value that cannot be used; names the field and what was expected
+├── InvalidValue         an invalid value; names the field and what was expected
+│   └── UnknownField     a field that the schema does not have
 ├── BudgetExceeded       work refused before it starts; names the number to lower
 ├── SnapshotError        stored arrays that cannot be restored
 ├── NumericalError       a computation that failed on the numbers it was given
 ├── NotFound             no such agent, episode or key
-├── Conflict             a request that does not fit the state that things are in
-├── Unauthenticated      no key, or one that nobody knows
+├── Conflict             a request that the current state does not allow
+├── Unauthenticated      no key, or an unknown or revoked one
 ├── Forbidden            a key whose role does not allow it
 ├── UnsafeStart          a server that would let anybody in, or that cannot open its database
-├── Overloaded           too much at once; try again
+├── Overloaded           too many requests at once; try again
 └── StorageUnavailable   nothing was stored and nothing is acknowledged; try again
 
 Nothing here knows HTTP: one table in the API maps these classes to answers.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class PlauditError(Exception):
@@ -28,19 +31,45 @@ class PlauditError(Exception):
 
 
 class InvalidValue(PlauditError):
-    """A value that cannot be used, with the field it came in and what was expected of it."""
+    """An invalid value: the field it came in, and what was expected of it."""
 
     def __init__(self, field: str, expected: str) -> None:
         super().__init__(field, expected)
         self.field = field
         self.expected = expected
 
+    @property
+    def reason(self) -> str:
+        """What is wrong, without the name of the field."""
+        return f"expected {self.expected}"
+
     def __str__(self) -> str:
-        return f"{self.field}: expected {self.expected}"
+        return f"{self.field}: {self.reason}"
+
+
+class UnknownField(InvalidValue):
+    """A field that the schema does not have, with the fields that it has.
+
+    ``owner`` is the kind that the fields are options of, if there are several kinds.
+    """
+
+    def __init__(self, field: str, known: Sequence[str], owner: str | None = None) -> None:
+        super().__init__(field, f"one of {', '.join(known)}")
+        self.args = (field, known, owner)
+        self.known = known
+        self.owner = owner
+
+    @property
+    def reason(self) -> str:
+        """The unknown field, and those that exist."""
+        name, known = self.field.rpartition(".")[2], ", ".join(self.known) or "none"
+        if self.owner is None:
+            return f"unknown field {name!r}. Fields: {known}"
+        return f"unknown option {name!r}. Options of {self.owner}: {known}"
 
 
 class BudgetExceeded(PlauditError):
-    """Work that would need more than its budget, refused before anything is allocated."""
+    """Work that needs more than its budget. It is refused before anything is allocated."""
 
     def __init__(self, what: str, needed: float, allowed: float, lower: str) -> None:
         super().__init__(what, needed, allowed, lower)
@@ -71,19 +100,20 @@ class NumericalError(PlauditError):
 
 
 class NotFound(PlauditError):
-    """Something that is not, or no longer, there."""
+    """Something that does not exist, or no longer. ``by`` says how ``name`` identifies it."""
 
-    def __init__(self, what: str, name: str) -> None:
-        super().__init__(what, name)
+    def __init__(self, what: str, name: str, by: str = "with id") -> None:
+        super().__init__(what, name, by)
         self.what = what
         self.name = name
+        self.by = by
 
     def __str__(self) -> str:
-        return f"there is no {self.what} {self.name!r}"
+        return f"No {self.what} {self.by} {self.name!r}."
 
 
 class Conflict(PlauditError):
-    """A request that does not fit the state that things are in; ``code`` tells programs why."""
+    """A request that the current state does not allow; ``code`` tells programs why."""
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(code, detail)
@@ -95,20 +125,20 @@ class Conflict(PlauditError):
 
 
 class Unauthenticated(PlauditError):
-    """No key, or one that nobody knows."""
+    """A request without a key, or with an unknown or revoked one."""
 
 
 class Forbidden(PlauditError):
-    """A key whose role does not allow it."""
+    """A request that the role of its key does not allow."""
 
 
 class UnsafeStart(PlauditError):
-    """A server that must not, or cannot, start as it is configured."""
+    """A configuration that the server must not, or cannot, start with."""
 
 
 class Overloaded(PlauditError):
-    """Too much at once; the same request may succeed in a moment."""
+    """Too many requests at once. The same request may succeed in a moment."""
 
 
 class StorageUnavailable(PlauditError):
-    """The database could not take a write: nothing of it was stored."""
+    """The database failed. Nothing of the request was stored."""

@@ -23,6 +23,7 @@ from app.errors import (
     SnapshotError,
     StorageUnavailable,
     Unauthenticated,
+    UnknownField,
     UnsafeStart,
 )
 from app.service.training.process_pool import JobFailed
@@ -30,6 +31,7 @@ from app.simulation.extras import MissingExtra, load_extra
 
 EXAMPLES = [
     InvalidValue("features.steps", "different steps from 0 to 3, in order"),
+    UnknownField("algorithm.colour", ("draws", "epsilon"), "thompson"),
     BudgetExceeded("plan: grid points", 3.2e9, 2e8, "lower the horizon"),
     SnapshotError("snapshot format 9, this version reads 1"),
     NumericalError("cannot factorise a matrix of 3 rows"),
@@ -76,6 +78,14 @@ def test_they_survive_the_way_between_processes(example, way):
 
 def test_they_say_what_is_wrong():
     assert str(InvalidValue("label", "0 or 1")) == "label: expected 0 or 1"
+    assert str(UnknownField("algorithm.colour", ("draws", "epsilon"), "thompson")) == (
+        "algorithm.colour: unknown option 'colour'. Options of thompson: draws, epsilon"
+    )
+    assert str(UnknownField("colour", ("name",))) == (
+        "colour: unknown field 'colour'. Fields: name"
+    )
+    assert str(NotFound("agent", "agt_x")) == "No agent with id 'agt_x'."
+    assert str(NotFound("recording", "eps_x", "of episode")) == "No recording of episode 'eps_x'."
     over = BudgetExceeded("plan: bytes", 3.21e9, 2e9, "lower the horizon")
     assert str(over) == "plan: bytes: needs 3.21e+09, allowed 2e+09; lower the horizon"
     assert str(SnapshotError("not a snapshot")) == "not a snapshot"

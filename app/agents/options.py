@@ -5,10 +5,9 @@ Light: schemas and the command line import this without loading any mathematics.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
-from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic import Field
 
 from app.wire.base import Strict
 from app.wire.features import Features, OneHotFeatures
@@ -23,30 +22,6 @@ class Options(Strict):
     default_features: ClassVar[Features | None] = None  # where the client chooses none
 
     kind: str
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _list_options(cls, data: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
-        """Answer an unknown option with the names of the known ones."""
-        try:
-            return validate(data)
-        except ValidationError as error:
-            problems = [cls._explained(problem) for problem in error.errors()]
-            raise ValidationError.from_exception_data(error.title, problems) from error
-
-    @classmethod
-    def _explained(cls, problem: ErrorDetails) -> InitErrorDetails:
-        kind: str | PydanticCustomError = problem["type"]
-        if kind == "extra_forbidden":
-            known = {"kind": cls.model_fields["kind"].default, "options": ", ".join(cls._names())}
-            kind = PydanticCustomError("unknown_option", "an option of {kind}: {options}", known)
-        return InitErrorDetails(
-            type=kind, loc=problem["loc"], input=problem["input"], ctx=problem.get("ctx", {})
-        )
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [name for name in cls.model_fields if name != "kind"]
 
 
 class PlanningOptions(Options):

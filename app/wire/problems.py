@@ -13,7 +13,8 @@ class FieldError(BaseModel):
     )
     parameter: str | None = Field(default=None, description="or the parameter it came in")
     detail: str = Field(
-        examples=["expected greater than or equal to 1"], description="what was expected"
+        examples=["expected a number greater than or equal to 1"],
+        description="what is wrong, or what was expected",
     )
 
 
@@ -24,11 +25,11 @@ class Problem(BaseModel):
         examples=["urn:plaudit:problem:invalid_value"], description="what kind of problem, as a URI"
     )
     title: str = Field(
-        examples=["A value cannot be used"], description="the same for every problem of its kind"
+        examples=["Invalid value"], description="the same for every problem of its kind"
     )
     status: int = Field(examples=[422], description="the HTTP status")
     detail: str = Field(
-        examples=["horizon: expected greater than or equal to 1"],
+        examples=["horizon: expected a number greater than or equal to 1"],
         description="what is wrong with this request",
     )
     code: str = Field(description="for programs; it does not change", examples=["invalid_value"])

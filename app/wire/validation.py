@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from app.errors import InvalidValue
+from app.errors import InvalidValue, UnknownField
 
 Model = TypeVar("Model", bound=BaseModel)
+
+_PREFIXES = ("Input should be ", "Value error, ")
+_NUMBERS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal", "multiple_of")
+_LENGTHS = {
+    "too_short": "at least {min_length} item{s}",
+    "too_long": "at most {max_length} item{s}",
+    "string_too_short": "a string of at least {min_length} character{s}",
+    "string_too_long": "a string of at most {max_length} character{s}",
+    "string_pattern_mismatch": "a string that matches {pattern}",
+}
 
 
 def parse(model: type[Model], data: object, field: str = "") -> Model:
@@ -17,30 +29,46 @@ def parse(model: type[Model], data: object, field: str = "") -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise _invalid(error.errors(), data, field) from error
+        raise _first(error.errors(), data, model, field) from error
 
 
-def _invalid(problems: list[ErrorDetails], data: object, field: str) -> InvalidValue:
+def _first(
+    problems: list[ErrorDetails], data: object, model: type[BaseModel], field: str
+) -> InvalidValue:
     """The first error; among the errors of a union's members, the one with the longest path."""
     places = [place_of(problem, data) for problem in problems]
     same = [i for i, place in enumerate(places) if place[: len(places[0])] == places[0]]
     furthest = max(same, key=lambda i: len(places[i]))
-    expected = expectation(problems[furthest])
-    return InvalidValue(".".join((*filter(None, (field, *places[furthest])),)) or "value", expected)
+    name = ".".join(filter(None, (field, *places[furthest]))) or "value"
+    return invalid_value(problems[furthest], name, model)
 
 
-def expectation(problem: ErrorDetails) -> str:
+def invalid_value(problem: ErrorDetails, field: str, schema: Any) -> InvalidValue:
+    """One of pydantic's errors as an InvalidValue. ``schema`` is the type that was validated."""
+    if problem["type"] == "extra_forbidden":
+        owner = _type_at(schema, problem["loc"][:-1])
+        if owner is not None:
+            known = tuple(sorted(name for name in owner.model_fields if name != "kind"))
+            return UnknownField(field, known, _kind(owner))
+        return InvalidValue(field, "no field of this name")
+    return InvalidValue(field, _expectation(problem))
+
+
+def _expectation(problem: ErrorDetails) -> str:
     """What was expected of a value, in words."""
     kind, context = problem["type"], problem.get("ctx", {})
-    if kind == "extra_forbidden":
-        return "no field of this name"
     if kind == "missing" or (kind.startswith("union_tag") and "expected_tags" not in context):
         return "a value"
-    if kind == "too_short":
-        return f"at least {context['min_length']} of them"
     if kind.startswith("union_tag"):
         return f"one of {context['expected_tags']}"
-    message = problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    if kind in _LENGTHS:
+        length = context.get("min_length", context.get("max_length"))
+        return _LENGTHS[kind].format(**context, s="" if length == 1 else "s")
+    message = problem["msg"]
+    for prefix in _PREFIXES:
+        message = message.removeprefix(prefix)
+    if kind in _NUMBERS:
+        return f"a number {message}"
     return message[:1].lower() + message[1:]
 
 
@@ -61,3 +89,48 @@ def place_of(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
     if problem["type"].startswith("union_tag"):
         place.append("kind")
     return tuple(place)
+
+
+def _type_at(schema: Any, path: tuple[int | str, ...]) -> type[BaseModel] | None:
+    """The model at a path of pydantic's error; None where the path leads to no model."""
+    found = list(_members(schema))
+    for part in path:
+        found = [inner for outer in found for inner in _step(outer, part)]
+    models = [member for member in found if _is_model(member)]
+    return models[0] if len(models) == 1 else None
+
+
+def _step(schema: Any, part: int | str) -> Iterator[Any]:
+    """The types that one part of a path may lead to: a field, an item, or a union's member."""
+    if _is_model(schema):
+        if part in schema.model_fields:
+            yield from _members(schema.model_fields[str(part)].annotation)
+        if part in (schema.__name__, _kind(schema)):
+            yield schema
+    elif isinstance(part, int):
+        for item in get_args(schema):
+            yield from _members(item)
+
+
+def _members(schema: Any) -> Iterator[Any]:
+    """The members of a union, or the type itself."""
+    origin = get_origin(schema)
+    if origin is Annotated:
+        yield from _members(get_args(schema)[0])
+    elif origin in (Union, UnionType):
+        for member in get_args(schema):
+            yield from _members(member)
+    else:
+        yield schema
+
+
+def _is_model(schema: Any) -> bool:
+    return isinstance(schema, type) and issubclass(schema, BaseModel)
+
+
+def _kind(model: type[BaseModel]) -> str | None:
+    """The value of ``kind`` that chooses a model among several."""
+    field = model.model_fields.get("kind")
+    if field is None or get_origin(field.annotation) is not Literal:
+        return None
+    return str(get_args(field.annotation)[0])

@@ -210,7 +210,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("event", "field", "expected"),
         [
-            ({"seen": 1}, "features.events.0.seen", "no field of this name"),
+            ({"seen": 1}, "features.events.0.seen", "one of "),
             ({}, "features.events.0", "exactly one of visited, both, then"),
             ({"visited": 1, "both": [0, 1]}, "features.events.0", "exactly one of"),
             ({"visited": S}, "features.events.0.visited", "states from 0 to 2"),
@@ -235,7 +235,7 @@ class TestRefusals:
 
     def test_no_events(self):
         error = refusal({"kind": "events", "events": []})
-        assert (error.field, error.expected) == ("features.events", "at least 1 of them")
+        assert (error.field, error.expected) == ("features.events", "at least 1 item")
 
     def test_events_left_out(self):
         error = refusal({"kind": "events"})

@@ -141,7 +141,7 @@ class TestObservations:
     @pytest.mark.parametrize(
         ("box", "field", "expected"),
         [
-            ({"low": [], "high": []}, "low", "at least 1 of them"),
+            ({"low": [], "high": []}, "low", "at least 1 item"),
             ({"low": [0.0]}, "high", "a value"),
             ({"low": [0.0], "high": [1.0, 2.0]}, "high", "1 numbers, as many as low has"),
             ({"low": [0.0, 2.0], "high": [1.0, 2.0]}, "high", "numbers above those of low"),
@@ -149,7 +149,7 @@ class TestObservations:
             ({"low": [float("nan")], "high": [1.0]}, "low.0", "a finite number"),
             ({"low": [-1e10], "high": [1.0]}, "low.0", None),
             ({"low": ["x"], "high": [1.0]}, "low.0", None),
-            ({"low": [0.0], "high": [1.0], "bins": [3]}, "bins", "no field of this name"),
+            ({"low": [0.0], "high": [1.0], "bins": [3]}, "bins", "one of high, low"),
         ],
     )
     def test_boxes_that_are_none(self, box, field, expected):
@@ -192,7 +192,7 @@ class TestRefusals:
         assert refusal(seed=seed).field == "seed"
 
     def test_unknown_fields(self):
-        assert str(refusal(colour="red")) == "colour: expected no field of this name"
+        assert str(refusal(colour="red")).startswith("colour: unknown field 'colour'. Fields: ")
 
     @pytest.mark.parametrize(
         ("features", "field"),
@@ -257,7 +257,7 @@ class TestRefusals:
         unknown = {"kind": "two_hot", "over": ["state"]}
         assert refusal(features=unknown).expected == "one of 'one_hot', 'table', 'events', 'auto'"
         nothing = {"kind": "one_hot", "over": []}
-        assert refusal(features=nothing).expected == "at least 1 of them"
+        assert refusal(features=nothing).expected == "at least 1 item"
         far = {"kind": "one_hot", "over": ["state"], "steps": {"last": 9}}
         assert refusal(features=far).expected == f"at most the horizon, {H}"
         late = {"kind": "one_hot", "over": ["state"], "steps": [H]}

@@ -119,7 +119,7 @@ def test_a_field_of_the_wrong_type_is_pointed_at(client, routes, name, value):
     problem = assert_problem(answer, 422)
     if problem["code"] != "invalid_json":
         assert problem["errors"][0]["pointer"].startswith(f"/{field}")
-        assert problem["errors"][0]["detail"].startswith("expected ")
+        assert problem["errors"][0]["detail"].startswith(("expected ", "unknown "))
 
 
 @pytest.mark.parametrize("name", [name for name in ROUTES if name not in ("start", "finish")])

@@ -45,7 +45,7 @@ class TestRefusals:
             (["riverswim-6", "--options", "[1]"], "options: expected a JSON object"),
             (
                 ["riverswim-6", "--options", '{"speed": 9}'],
-                "algorithm.speed: expected an option of",
+                "algorithm.speed: unknown option 'speed'. Options of",
             ),
             (["riverswim-6", "--options", '{"draws": 0}'], "algorithm.draws: expected"),
             (["riverswim-6", "--features", "everything"], "features: expected JSON"),

@@ -47,14 +47,14 @@ async def _browser_caller(request: Request) -> Caller:
     container, headers = container_of(request), request.headers
     changes = request.method not in _SAFE
     if changes and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise Forbidden("a page of another site may not do this")
+        raise Forbidden("A page of another site may not do this.")
     session = await container.sessions.read(request.cookies.get(COOKIE))
     if session is None:
         return await container.keys.caller(None)
     if changes and container.keys.are_on:
         given = headers.get(TOKEN, "").encode()
         if not hmac.compare_digest(given, session.token.encode()):
-            raise Forbidden("a session needs its token: X-CSRF-Token, as the page has it")
+            raise Forbidden("Requests of a session need its token in X-CSRF-Token.")
     return session.caller
 
 

@@ -1,8 +1,9 @@
-"""Errors as clients see them: RFC 9457 problems. One table maps domain errors to HTTP."""
+"""Errors as RFC 9457 problems. One table maps domain errors to HTTP."""
 
 from __future__ import annotations
 
 import logging
+from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -24,21 +25,21 @@ from app.errors import (
 )
 from app.service.training.process_pool import JobFailed
 from app.wire.problems import FieldError, Problem
-from app.wire.validation import expectation, place_of
+from app.wire.validation import invalid_value, place_of
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 
 PROBLEMS: dict[type[PlauditError], tuple[int, str, str]] = {
-    InvalidValue: (422, "invalid_value", "A value cannot be used"),
-    BudgetExceeded: (422, "too_large", "More than this server serves"),
-    NotFound: (404, "not_found", "There is no such thing"),
-    Conflict: (409, "conflict", "This does not fit the present state"),
-    Unauthenticated: (401, "unauthenticated", "A key is needed"),
-    Forbidden: (403, "forbidden", "The key does not allow this"),
-    Overloaded: (503, "overloaded", "Too much at once"),
-    StorageUnavailable: (503, "storage_unavailable", "Nothing was stored"),
+    InvalidValue: (422, "invalid_value", "Invalid value"),
+    BudgetExceeded: (422, "too_large", "Over the limits of this server"),
+    NotFound: (404, "not_found", "Not found"),
+    Conflict: (409, "conflict", "Conflict with the current state"),
+    Unauthenticated: (401, "unauthenticated", "Authentication required"),
+    Forbidden: (403, "forbidden", "Not allowed"),
+    Overloaded: (503, "overloaded", "Too many requests at once"),
+    StorageUnavailable: (503, "storage_unavailable", "Storage unavailable"),
     JobFailed: (503, "learning_failed", "Learning failed"),
 }
 HEADERS = {
@@ -46,16 +47,17 @@ HEADERS = {
     503: {"Retry-After": "1"},
 }
 TITLES = {
-    400: ("bad_request", "The request cannot be read"),
-    404: ("not_found", "There is no such thing"),
-    405: ("method_not_allowed", "This path does not take this method"),
-    413: ("body_too_large", "The body is too large"),
-    415: ("unsupported_media_type", "Send application/json"),
-    416: ("range_not_satisfiable", "There are no such bytes"),
-    500: ("internal_error", "Something went wrong here"),
+    400: ("bad_request", "Bad request"),
+    404: ("not_found", "Not found"),
+    405: ("method_not_allowed", "Method not allowed"),
+    413: ("body_too_large", "Body too large"),
+    415: ("unsupported_media_type", "Unsupported media type"),
+    416: ("range_not_satisfiable", "Range not satisfiable"),
+    500: ("internal_error", "Internal error"),
 }
 
 
+_UNEXPECTED = "The request failed. The server's log has the reason, under this request_id."
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -80,10 +82,10 @@ def problem(
 
 
 def problem_of(error: PlauditError, request_id: str | None) -> Problem:
-    """The problem that a domain error is."""
+    """A domain error as a problem."""
     known = next((cls for cls in type(error).__mro__ if cls in PROBLEMS), None)
     if known is None:
-        return problem(500, *TITLES[500], "the request could not be carried out", request_id)
+        return problem(500, *TITLES[500], _UNEXPECTED, request_id)
     status, code, title = PROBLEMS[known]
     errors: list[FieldError] = []
     if isinstance(error, Conflict):
@@ -94,35 +96,43 @@ def problem_of(error: PlauditError, request_id: str | None) -> Problem:
 
 
 def _field_error(error: InvalidValue) -> FieldError:
-    detail = f"expected {error.expected}"
     if error.field.startswith("?") or error.field == "Idempotency-Key":
-        return FieldError(parameter=error.field.removeprefix("?"), detail=detail)
-    return FieldError(pointer=_pointer(error.field.split(".")), detail=detail)
+        return FieldError(parameter=error.field.removeprefix("?"), detail=error.reason)
+    return FieldError(pointer=_pointer(error.field.split(".")), detail=error.reason)
 
 
 def _pointer(parts: list[str]) -> str:
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
 
 
-def _validation_problem(error: RequestValidationError, request_id: str | None) -> Problem:
+def _validation_problem(
+    error: RequestValidationError, schema: Any, request_id: str | None
+) -> Problem:
+    """A request that FastAPI refused. ``schema`` is the type of its body."""
     found: list[FieldError] = []
-    for one in error.errors():
-        where, *loc = one["loc"]
-        if one["type"] == "json_invalid":
-            detail = f"the body is not JSON: {one['ctx']['error']}"
-            return problem(422, "invalid_json", "The body is not JSON", detail, request_id)
-        detail = f"expected {expectation(one)}"
-        if where == "body":
-            place = place_of(one | {"loc": tuple(loc)}, error.body)
-            entry = FieldError(pointer=_pointer(list(place)), detail=detail)
-        else:
-            entry = FieldError(parameter=str(loc[0]) if loc else str(where), detail=detail)
+    for detail in error.errors():
+        if detail["type"] == "json_invalid":
+            words = f"The body is not valid JSON: {detail['ctx']['error']}."
+            return problem(422, "invalid_json", "Invalid JSON", words, request_id)
+        entry = _validation_entry(detail, error.body, schema)
         if entry not in found:
             found.append(entry)
     first = found[0]
     name = first.parameter or (first.pointer or "").strip("/").replace("/", ".") or "body"
     _, code, title = PROBLEMS[InvalidValue]
     return problem(422, code, title, f"{name}: {first.detail}", request_id, found[:50])
+
+
+def _validation_entry(detail: Any, body: Any, schema: Any) -> FieldError:
+    """One of pydantic's errors, by its place in the request."""
+    where, *loc = detail["loc"]
+    if where == "body":
+        inner = detail | {"loc": tuple(loc)}
+        place = list(place_of(inner, body))
+        reason = invalid_value(inner, ".".join(place), schema).reason
+        return FieldError(pointer=_pointer(place), detail=reason)
+    name = str(loc[0]) if loc else str(where)
+    return FieldError(parameter=name, detail=invalid_value(detail, name, None).reason)
 
 
 def respond(answer: Problem, headers: dict[str, str] | None = None) -> Response:
@@ -136,7 +146,7 @@ def respond(answer: Problem, headers: dict[str, str] | None = None) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of an application with a problem."""
+    """Register exception handlers that answer every error with a problem."""
 
     async def domain(request: Request, error: PlauditError) -> Response:
         answer = problem_of(error, request_id_of(request))
@@ -147,14 +157,19 @@ def install(app: FastAPI) -> None:
         return respond(answer)
 
     async def validation(request: Request, error: RequestValidationError) -> Response:
-        return respond(_validation_problem(error, request_id_of(request)))
+        field = getattr(request.scope.get("route"), "body_field", None)
+        schema = None if field is None else field.field_info.annotation
+        return respond(_validation_problem(error, schema, request_id_of(request)))
 
     async def http(request: Request, error: HTTPException) -> Response:
-        code, title = TITLES.get(error.status_code, ("http_error", "The request was refused"))
-        answer = problem(error.status_code, code, title, str(error.detail), request_id_of(request))
-        headers = dict(error.headers or {})
+        code, title = TITLES.get(error.status_code, ("http_error", "Request refused"))
+        detail, headers = str(error.detail), dict(error.headers or {})
+        if error.status_code == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
+            detail = f"No route for {request.url.path!r}."
         if error.status_code == 405:
             headers["Allow"] = _allowed(app, request)
+            detail = f"This path does not take {request.method}. It takes {headers['Allow']}."
+        answer = problem(error.status_code, code, title, detail, request_id_of(request))
         return respond(answer, headers)
 
     handlers: list[tuple[Any, Any]] = [
@@ -167,14 +182,13 @@ def install(app: FastAPI) -> None:
 
 
 def unexpected(error: Exception, request_id: str) -> Response:
-    """What nobody foresaw: the reason is for the log alone."""
+    """An unexpected error. The response hides the cause; the log has it."""
     log.exception("request failed unexpectedly", exc_info=error)
-    detail = "the request could not be carried out; the log has the reason"
-    return respond(problem(500, *TITLES[500], detail, request_id))
+    return respond(problem(500, *TITLES[500], _UNEXPECTED, request_id))
 
 
 def _allowed(app: FastAPI, request: Request) -> str:
-    """Every method that a path takes: its routes have one each, and only one of them answered."""
+    """Every method that a path takes. Each of its routes takes one method."""
     taken = [
         method
         for method in _METHODS
@@ -184,6 +198,6 @@ def _allowed(app: FastAPI, request: Request) -> str:
 
 
 def request_id_of(request: Request) -> str | None:
-    """The id that this request goes by."""
+    """The id of a request, as in `X-Request-ID` and in the log."""
     found: str | None = request.scope.get("request_id")
     return found

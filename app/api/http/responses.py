@@ -39,27 +39,27 @@ def declared(*statuses: int, guarded: bool = True) -> dict[int | str, dict[str, 
 
 _EXAMPLES = {
     400: (*TITLES[400], "There was an error parsing the body"),
-    401: (*PROBLEMS[Unauthenticated][1:], "this server needs a key: Authorization: Bearer …"),
+    401: (*PROBLEMS[Unauthenticated][1:], "This server needs a key. Send Authorization: Bearer …"),
     403: (
         *PROBLEMS[Forbidden][1:],
-        "a key with the role viewer may not do this; it takes operator",
+        "The role viewer may not do this. It takes operator.",
     ),
-    404: (*PROBLEMS[NotFound][1:], "there is no agent 'agt_0123456789'"),
-    409: ("episode_over", PROBLEMS[Conflict][2], "the episode is over: it is awaiting_label"),
-    413: (*TITLES[413], "a body may have 8000000 bytes (PLAUDIT_BODY_BYTES)"),
-    416: (*TITLES[416], "the recording has 48213 bytes"),
-    422: (*PROBLEMS[InvalidValue][1:], "horizon: expected greater than or equal to 1"),
-    503: (*PROBLEMS[StorageUnavailable][1:], "the database cannot be written"),
+    404: (*PROBLEMS[NotFound][1:], "No agent with id 'agt_0123456789'."),
+    409: ("episode_over", PROBLEMS[Conflict][2], "The episode is over: it is awaiting_label."),
+    413: (*TITLES[413], "A body may have at most 8000000 bytes (PLAUDIT_BODY_BYTES)."),
+    416: (*TITLES[416], "The recording has 48213 bytes."),
+    422: (*PROBLEMS[InvalidValue][1:], "horizon: expected a number greater than or equal to 1"),
+    503: (*PROBLEMS[StorageUnavailable][1:], "The database cannot be written."),
 }
 _MEANINGS = {
-    400: "The body cannot be read",
-    401: "No key, or one that nobody knows",
+    400: "The body could not be read",
+    401: "No key, or an unknown or revoked one",
     403: "The key's role does not allow this, or this host name is not served",
-    404: "There is no such thing",
-    409: "It does not fit the present state",
+    404: "Not found",
+    409: "The current state does not allow it",
     413: "The body is too large",
-    416: "There are no such bytes",
-    422: "A value cannot be used",
+    416: "The range lies outside the recording",
+    422: "Invalid value",
     503: "Try again in a moment",
 }
 
@@ -68,7 +68,9 @@ def _declaration(status: int) -> dict[str, Any]:
     code, title, detail = _EXAMPLES[status]
     errors = []
     if status == 422:
-        errors = [FieldError(pointer="/horizon", detail="expected greater than or equal to 1")]
+        errors = [
+            FieldError(pointer="/horizon", detail="expected a number greater than or equal to 1")
+        ]
     shown = problem(status, code, title, detail, "0f8b6d1c2a3e4f50", errors)
     content = {
         "schema": {"$ref": "#/components/schemas/Problem"},

@@ -65,5 +65,5 @@ async def start() -> Response:
 async def asset(name: str) -> FileResponse:
     """A file of Swagger UI."""
     if name not in _KINDS:
-        raise NotFound("file", name[:80])
+        raise NotFound("file", name[:80], "named")
     return FileResponse(str(_ASSETS / name), media_type=_KINDS[name], headers=_KEEP)

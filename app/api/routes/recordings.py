@@ -57,7 +57,7 @@ async def put_recording(
     """A picture or a video; it replaces an earlier one. Its type is detected from its content."""
     content = await request.body()
     if len(content) > largest:
-        detail = f"a recording may have {largest} bytes (PLAUDIT_RECORDING_BYTES)"
+        detail = f"A recording may have at most {largest} bytes (PLAUDIT_RECORDING_BYTES)."
         raise HTTPException(413, detail)
     return _view(episode, await recordings.put(episode, content))
 
@@ -79,7 +79,7 @@ async def read_recording(
     """The recording, or the part of it that `Range` asks for."""
     recording = await recordings.find(episode)
     if recording is None:
-        raise NotFound("recording of", episode)
+        raise NotFound("recording", episode, "of episode")
     tag = f'"{recording.at:x}-{recording.size:x}"'
     headers = {**_SAFE, "ETag": tag, "Content-Type": recording.media_type}
     if request.headers.get("if-none-match") == tag:
@@ -127,7 +127,7 @@ def _part(wanted: str, size: int) -> range | None:
         first, last = max(size - int(match[2]), 0), size - 1
         first = size if int(match[2]) == 0 else first
     if first >= size:
-        detail = f"the recording has {size} bytes"
+        detail = f"The recording has {size} bytes."
         raise HTTPException(416, detail, {"Content-Range": f"bytes */{size}"})
     return range(first, min(last, size - 1) + 1)
 

@@ -122,14 +122,14 @@ class Keys:
             await self.refresh()
         if authorization is None:
             if self.are_on:
-                raise Unauthenticated("this server needs a key: Authorization: Bearer …")
+                raise Unauthenticated("This server needs a key. Send Authorization: Bearer …")
             return ANYONE
         scheme, _, secret = authorization.partition(" ")
         if not self.are_on:
             return ANYONE
         caller = self._callers.get(digest(secret.strip())) if scheme.lower() == "bearer" else None
         if caller is None:
-            raise Unauthenticated("nobody knows this key, or it was revoked")
+            raise Unauthenticated("This key is unknown or was revoked.")
         return caller
 
     async def caller_of(self, key: str) -> tuple[Caller, str] | None:
@@ -169,4 +169,4 @@ def check(caller: Caller, allowed: frozenset[Role]) -> None:
     """Refuse a caller whose role does not allow it."""
     if not caller.may(allowed):
         roles = ", ".join(sorted(allowed))
-        raise Forbidden(f"a key with the role {caller.role} may not do this; it takes {roles}")
+        raise Forbidden(f"The role {caller.role} may not do this. It takes {roles}.")

@@ -79,13 +79,13 @@ class Recordings:
             reading.recording_part, *read_episode_id(episode), first, length
         )
         if content is None:
-            raise NotFound("recording of", episode)
+            raise NotFound("recording", episode, "of episode")
         return content
 
     async def drop(self, episode: str) -> None:
         """Take the recording of an episode away."""
         if await self.find(episode) is None:
-            raise NotFound("recording of", episode)
+            raise NotFound("recording", episode, "of episode")
         agent, number = read_episode_id(episode)
         row = {"the_agent": agent, "the_episode": number}
         await self._database.write([Write(commands.DROP_RECORDING, row)])

@@ -74,7 +74,7 @@ class Effects:
         """What somebody's verdict changed, once it is learned; waits for that, but not for ever."""
         before = self._before.get((episode, labeller))
         if before is None:
-            raise NotFound("verdict of this desk on", episode[:80])
+            raise NotFound("label", episode[:80], "given here to episode")
         hosted = await self._loaded.episode(episode)
         agent, deadline = hosted.agent, time.monotonic() + seconds
         while agent.learned < before.event and self._learning.is_under_way(agent):

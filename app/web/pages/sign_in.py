@@ -68,7 +68,7 @@ def page_guard(allowed: frozenset[Role]) -> Any:
     async def caller(request: Request) -> Caller:
         session = await session_of(request)
         if session is None:
-            raise Unauthenticated("sign in first")
+            raise Unauthenticated("Sign in first.")
         check(session.caller, allowed)
         return session.caller
 
@@ -88,7 +88,7 @@ async def form_of(request: Request) -> dict[str, str]:
     if session is not None:
         given = fields.get("token", "").encode()
         if not hmac.compare_digest(given, session.token.encode()):
-            raise Forbidden("this form is too old or came from another site; load the page again")
+            raise Forbidden("This form is outdated or came from another site. Load the page again.")
     return fields
 
 
@@ -113,7 +113,7 @@ async def sign_in(request: Request, keys: Keys, sessions: Sessions) -> Response:
     There is no session yet, so no token either: a forged form is refused by its Sec-Fetch-Site.
     """
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise Forbidden("sign in from the page of this server")
+        raise Forbidden("Sign in on the page of this server.")
     fields = await form_of(request)
     onward = _safe(fields.get("next", "/"))
     try:

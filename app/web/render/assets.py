@@ -53,7 +53,7 @@ async def asset(version: str, name: str) -> Response:
     """A file; of another version than asked for it is not to be kept."""
     content = assets().files.get(name)
     if content is None:
-        raise NotFound("file", name[:80])
+        raise NotFound("file", name[:80], "named")
     keep = _FOR_GOOD if version == assets().version else "no-store"
     return Response(
         content,

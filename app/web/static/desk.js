@@ -67,7 +67,7 @@ async function doing(act) {
   } catch (error) {
     if (error instanceof Problem && error.status === 409) {
       await look();
-      trouble(`${error.message}. Here is another one.`);
+      trouble(`${error.message} Here is another one.`);
     } else {
       trouble(error instanceof Problem ? error.message : "The server cannot be reached.");
     }
