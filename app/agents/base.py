@@ -26,6 +26,13 @@ from app.learning.world.policy import Policy
 from app.planning.problem import Plan, PlanBudget
 
 SNAPSHOT_FORMAT = 1
+MODEL_TOLERANCE = 1e-9
+"""How far two models of the same log may differ, relative to 1 + the largest weight.
+
+A fit starts at the last one, and a snapshot keeps where it was: after other requests in between,
+a restart or a corrected label the solver arrives from another side, at the same minimum but for
+its last digits. Everything else is the same to the bit for the same log and the same fits.
+"""
 
 Mode = Literal["learn", "exploit"]
 

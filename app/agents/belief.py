@@ -88,7 +88,17 @@ class Belief:
         variance = self.prior.intercept_variance
         offset = None if variance is None else 1.0 / variance
         fit = self._estimator.fit(self.data, precision, offset)
+        if not fit.converged:  # the start may be to blame: the last estimate was of other labels
+            self._estimator = LogisticEstimator()
+            fit = self._estimator.fit(self.data, precision, offset)
         return Learned(self, fit, precision, offset)
+
+    @property
+    def failure(self) -> str | None:
+        """Why the last fit did not converge; None where it did."""
+        if self._learned is None or self._learned.fit.converged:
+            return None
+        return self._learned.fit.message
 
     def _precision(self) -> Floats:
         """The prior precision of each raw weight: the scale of a feature moved into its prior."""

@@ -16,7 +16,6 @@ from app.agents.spec import AgentSpec
 from app.agents.tabular_insight import TabularInsight
 from app.errors import BudgetExceeded
 from app.learning.arrays import Arrays, Floats
-from app.learning.features.automaton import EventTables
 from app.learning.features.base import stack_rows
 from app.learning.logistic.information import label_information
 from app.learning.randomness import uniform
@@ -64,33 +63,32 @@ class ModelBased(Agent[AnyOptions]):
         """The tables of the belief that exploit plans for."""
         learned = self.best().follow(self.experience)
         features, fit = learned.belief.features, learned.fit
-        H, S, A = self.spaces.shape
-        steps, ends = np.zeros((H, S, A)), np.zeros((H + 1, S + 1))
-        update, remembered = np.zeros((1, S), dtype=np.int64), np.zeros(1)
-        if isinstance(features.tables, EventTables):
-            update = features.tables.tracker.update
-            remembered = features.tables.happened @ fit.weights
-        else:
-            steps, ends = (
-                features.tables.spread(fit.weights),
-                features.tables.remainders(fit.weights),
-            )
+        collected = features.tables.collected(fit.weights)
         model = self.experience.transitions.estimate()
         return TabularInsight(
             description=str(features),
             feature_weights=fit.weights,
             offset=fit.intercept,
-            weights=steps,
-            ended_weights=ends,
-            update=update,
-            remembered=remembered,
+            weights=collected.steps,
+            ended_weights=collected.ends,
+            update=collected.update,
+            remembered=collected.remembered,
             bonuses=self.bonuses(),
-            visits=self.experience.transitions.visits.reshape(S, A),
+            visits=self.experience.transitions.visits.reshape(self.spaces.shape[1:]),
             start=self.start(),
             indptr=model.indptr,
             columns=model.columns,
             probabilities=model.probabilities,
         )
+
+    def warnings(self) -> list[str]:
+        """A sentence for each belief whose last fit did not converge."""
+        return [
+            f"The fit of the labels to {belief.features} did not converge: {belief.failure}. "
+            "Plans and predictions use the best estimate that was found."
+            for belief in self.beliefs
+            if belief.failure is not None
+        ]
 
     def information(self, episodes: Sequence[int]) -> Floats:
         """By the spread of what the belief predicts for each."""

@@ -1,16 +1,21 @@
 """What labels say about a map: scales as priors, visits, and following labels that change."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from app.agents import AgentSpec, make_agent
+from app.agents.base import MODEL_TOLERANCE
 from app.agents.belief import Belief, Prior
 from app.agents.experience import Experience
 from app.learning.features.blocks import Blocks
 from app.learning.features.one_hot import OneHot
 from app.learning.features.table import Table
+from app.learning.logistic.estimate import LogisticEstimator
 from app.learning.spaces import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
 
@@ -226,7 +231,7 @@ class TestVisits:
         assert belief.visits(self.experience, known)[0].tolist() == [[2, 2], [3, 3], [1, 1]]
         after = belief.follow(self.experience)
         fresh = belief_of(STATES).follow(self.experience)
-        np.testing.assert_allclose(after.fit.weights, fresh.fit.weights, atol=1e-7)
+        np.testing.assert_allclose(after.fit.weights, fresh.fit.weights, atol=MODEL_TOLERANCE)
         assert np.abs(after.fit.weights - before.fit.weights).max() > 1e-3
         self.experience.withdraw(0)
         assert belief.visits(self.experience, known)[0].tolist() == [[0, 0], [2, 2], [0, 0]]
@@ -275,8 +280,8 @@ class TestFollowing:
     def assert_like_fresh(self, learned, experience):
         fresh = Belief(self.FEATURES, self.PRIOR).follow(experience)
         np.testing.assert_allclose(learned.precision, fresh.precision, rtol=1e-12)
-        np.testing.assert_allclose(learned.fit.weights, fresh.fit.weights, atol=1e-7)
-        assert learned.fit.intercept == pytest.approx(fresh.fit.intercept, abs=1e-7)
+        np.testing.assert_allclose(learned.fit.weights, fresh.fit.weights, atol=MODEL_TOLERANCE)
+        assert learned.fit.intercept == pytest.approx(fresh.fit.intercept, abs=MODEL_TOLERANCE)
         known = np.full(SPACES.shape, 1e9)
         np.testing.assert_array_equal(
             learned.belief.visits(experience, known), fresh.belief.visits(experience, known)
@@ -338,3 +343,46 @@ class TestFollowing:
         here, there = belief.follow(experience), restored.follow(experience)
         np.testing.assert_array_equal(here.fit.weights, there.fit.weights)
         assert here.fit.iterations == there.fit.iterations
+
+
+class TestFailedFits:
+    """A fit that does not converge is tried again from zero, and reported when that fails too."""
+
+    def fail(self, monkeypatch, times):
+        """Let the next fits stop without having converged; the estimators that were asked."""
+        asked, original = [], LogisticEstimator.fit
+
+        def failing(estimator, *arguments):
+            asked.append(estimator)
+            fit = original(estimator, *arguments)
+            failed = len(asked) <= times
+            return replace(fit, converged=False, message="stopped") if failed else fit
+
+        monkeypatch.setattr(LogisticEstimator, "fit", failing)
+        return asked
+
+    def test_it_is_tried_again_from_zero(self, monkeypatch):
+        experience, belief = taught(), belief_of(STATES)
+        asked = self.fail(monkeypatch, 1)
+        learned = belief.follow(experience)
+        assert learned.fit.converged
+        assert belief.failure is None
+        assert len(asked) == 2
+        assert asked[0] is not asked[1]
+
+    def test_an_agent_warns_where_that_fails_too(self, monkeypatch):
+        agent = make_agent(AgentSpec(states=3, actions=2, horizon=4, seed=1))
+        agent.finish(0, Trajectory(np.array([0, 1]), np.array([0, 1])))
+        agent.label(0, 1)
+        agent.refit()
+        assert agent.warnings() == []
+        self.fail(monkeypatch, 99)
+        agent.label(0, 0)
+        agent.refit()
+        (warning,) = agent.warnings()
+        assert "did not converge: stopped" in warning
+        assert agent.plan(1, "exploit").value > 0.0  # it still acts
+        monkeypatch.undo()
+        agent.label(0, 1)
+        agent.refit()
+        assert agent.warnings() == []

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit
 
 from app.agents import AgentSpec, make_agent, restore_agent
+from app.agents.base import MODEL_TOLERANCE
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.features.events import Event, Events
 from app.learning.randomness import uniform
@@ -154,7 +155,7 @@ class TestEveryKindThatPlans:
         corrected.plan(90, certify=False)
         corrected.label(3, clean.experience.labels[3, 0])
         plans = [agent.plan(91, certify=False) for agent in (clean, corrected)]
-        assert plans[0].value == pytest.approx(plans[1].value, abs=1e-7)
+        assert plans[0].value == pytest.approx(plans[1].value, abs=MODEL_TOLERANCE)
 
     def test_what_the_client_gave_is_at_hand(self, kind):
         events = (Event("visited", (2,)), Event("both", (2, 1)), Event("then", (2, 0)))

@@ -6,7 +6,8 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from app.agents import AGENT_KINDS, make_agent
+from app.agents import AGENT_KINDS, make_agent, restore_agent
+from app.agents.base import MODEL_TOLERANCE
 from app.agents.insight import unpack_insight
 from app.agents.kinds import agent_class
 from tests.agents.test_contract import ACTIONS, STATES, episode_of, learn, spec_of
@@ -105,3 +106,37 @@ def test_an_agent_that_was_told_nothing_predicts_even_odds_or_nothing(agent):
     fresh = make_agent(agent.spec).insight()
     episode = episodes_of(agent)[0]
     assert fresh is None or fresh.predict(episode) == pytest.approx(0.5)
+
+
+def by_many_fits(agent, episodes):
+    """Every label at its time, a wrong one in between, a restart in the middle."""
+    for number, (episode, label) in enumerate(episodes):
+        agent.finish(number, episode)
+        agent.label(number, 1 - label if number % 5 == 0 else label)
+        agent.refit()
+        if number == len(episodes) // 2:
+            agent = restore_agent(agent.spec, agent.snapshot())
+    for number, (_, label) in enumerate(episodes):
+        agent.label(number, label)
+    return agent
+
+
+def by_one_fit(agent, episodes):
+    """All labels at once, the last first."""
+    for number, (episode, _) in enumerate(episodes):
+        agent.finish(number, episode)
+    for number in reversed(range(len(episodes))):
+        agent.label(number, episodes[number][1])
+    return agent
+
+
+def test_models_of_the_same_log_agree_to_the_tolerance(agent):
+    labels = [agent.experience.labels[number, 0] for number in range(30)]
+    log = list(zip(episodes_of(agent), labels, strict=True))
+    first, second = (
+        learned(make_agent(agent.spec), log).insight() for learned in (by_many_fits, by_one_fit)
+    )
+    one, other = np.array(first.document().weights), np.array(second.document().weights)
+    assert np.abs(one - other).max() <= MODEL_TOLERANCE * (1.0 + np.abs(one).max())
+    for episode, _ in log:
+        assert first.predict(episode) == pytest.approx(second.predict(episode), abs=MODEL_TOLERANCE)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from app.agents.base import MODEL_TOLERANCE
 from app.learning.selection.competition import checkpoint
 from tests.agents.kinds.small_thompson import STATES, agent_of, history
 
@@ -62,7 +63,7 @@ class TestShares:
                 twice.label(2 * number + voice, one)
         labels = np.array([label for _, label in twice.experience.verdicts()])
         assert checkpoint(labels) % 2 == 0  # no episode is cut in two
-        np.testing.assert_allclose(voices.shares(), twice.shares(), rtol=1e-9)
+        np.testing.assert_allclose(voices.shares(), twice.shares(), rtol=MODEL_TOLERANCE)
         assert not np.allclose(voices.shares(), agent_of({"kind": "auto"}).shares(), atol=0.01)
 
     def test_a_label_replaced_behind_the_checkpoint_counts_at_once(self):

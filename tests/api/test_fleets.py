@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from app.agents.base import MODEL_TOLERANCE
 from tests.support.running import (
     assert_problem,
     create_agent,
@@ -62,7 +63,7 @@ def model(client, agent):
 
 def assert_same_model(found, expected):
     for name in ("weights", "intercept", "start"):
-        assert found[name] == pytest.approx(expected[name], abs=1e-9)
+        assert found[name] == pytest.approx(expected[name], abs=MODEL_TOLERANCE)
     for name in ("features", "visits", "transitions"):
         assert found[name] == expected[name]
 

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from app.agents.base import MODEL_TOLERANCE
 from tests.support.running import (
     STATES,
     assert_problem,
@@ -139,8 +140,8 @@ def test_a_corrected_label_gives_the_model_of_the_right_label_from_the_start(cli
         label(client, episode, "PUT", label=verdict)
         wait_learned(client, agents[1])
     expected, found = (model(client, agent) for agent in agents)
-    assert found["weights"] == pytest.approx(expected["weights"], abs=1e-9)
-    assert found["intercept"] == pytest.approx(expected["intercept"], abs=1e-9)
+    assert found["weights"] == pytest.approx(expected["weights"], abs=MODEL_TOLERANCE)
+    assert found["intercept"] == pytest.approx(expected["intercept"], abs=MODEL_TOLERANCE)
     assert before["weights"] != pytest.approx(expected["weights"], abs=1e-3)
     for name in ("visits", "transitions", "start"):
         assert found[name] == expected[name]
@@ -154,8 +155,8 @@ def test_a_withdrawn_label_gives_the_model_without_it(client):
     wait_learned(client, agents[1])
     client.delete(f"/v1/episodes/{extra}/label")
     expected, found = (model(client, agent) for agent in agents)
-    assert found["weights"] == pytest.approx(expected["weights"], abs=1e-9)
-    assert found["intercept"] == pytest.approx(expected["intercept"], abs=1e-9)
+    assert found["weights"] == pytest.approx(expected["weights"], abs=MODEL_TOLERANCE)
+    assert found["intercept"] == pytest.approx(expected["intercept"], abs=MODEL_TOLERANCE)
 
 
 def test_labels_in_any_order_give_the_same_model(client):
@@ -168,7 +169,7 @@ def test_labels_in_any_order_give_the_same_model(client):
             label(client, episodes[i], label=played[i][2])
             wait_learned(client, agent)
         weights.append(model(client, agent)["weights"])
-    assert weights[0] == pytest.approx(weights[1], abs=1e-9)
+    assert weights[0] == pytest.approx(weights[1], abs=MODEL_TOLERANCE)
 
 
 @pytest.mark.parametrize("default", [0, 1, None])
@@ -247,7 +248,9 @@ def test_labels_and_timeouts_come_after_a_restart_too(start_server):
             ]
         }
         client.post(f"/v1/agents/{same}/trajectories", json=body)
-        assert model(client, same)["weights"] == pytest.approx(found["weights"], abs=1e-9)
+        assert model(client, same)["weights"] == pytest.approx(
+            found["weights"], abs=MODEL_TOLERANCE
+        )
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from app.agents.base import MODEL_TOLERANCE
 from tests.api.test_fleets import export, take_in
 from tests.api.test_insights import Listener
 from tests.api.test_keys import create_key
@@ -217,8 +218,8 @@ def twice(client, said):
 
 
 def assert_same(found, expected):
-    assert found["weights"] == pytest.approx(expected["weights"], abs=1e-9)
-    assert found["intercept"] == pytest.approx(expected["intercept"], abs=1e-9)
+    assert found["weights"] == pytest.approx(expected["weights"], abs=MODEL_TOLERANCE)
+    assert found["intercept"] == pytest.approx(expected["intercept"], abs=MODEL_TOLERANCE)
 
 
 def test_every_verdict_is_learned_from_when_it_comes(client):

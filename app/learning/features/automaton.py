@@ -18,7 +18,7 @@ from scipy import sparse
 
 from app.errors import BudgetExceeded
 from app.learning.arrays import Floats, Integers
-from app.learning.features.base import FeatureTables, Norms
+from app.learning.features.base import FeatureTables, Norms, WeightTables
 from app.learning.spaces import Spaces
 from app.learning.world.tracker import Tracker
 
@@ -55,6 +55,12 @@ class EventTables(FeatureTables):
         """The norm of the whole phi(tau), at the same cells as the weights."""
         sizes = norms(sparse.csr_array(self.happened))
         return self._at_last(sizes), self._at_end(sizes)
+
+    def collected(self, weights: Floats) -> WeightTables:
+        """By the memory alone."""
+        H, S, A = self.spaces.shape
+        steps, ends = np.zeros((H, S, A)), np.zeros((H + 1, S + 1))
+        return WeightTables(steps, ends, self.tracker.update, self.happened @ weights)
 
     def _at_last(self, values: Floats) -> Floats:
         table = np.zeros((self.spaces.horizon, self.tracker.size, self.spaces.actions))

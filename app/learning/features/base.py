@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +21,20 @@ from app.learning.world.tracker import Tracker
 
 Row = tuple[Integers, Floats]  # indices, strictly increasing, and their values
 Norms = Callable[[sparse.csr_array], Floats]  # the norm of each row of a matrix
+
+
+@dataclass(frozen=True)
+class WeightTables:
+    """Weights as an episode collects them: step by step over plain states, and by a memory.
+
+    A memory m that enters state s becomes ``update[m, s]``; an episode starts with memory 0 and has
+    the weight ``remembered`` of its last one. Maps without a memory have one that never changes.
+    """
+
+    steps: Floats  # (H, S, A)
+    ends: Floats  # (H + 1, S + 1): for the steps that an early end leaves out
+    update: Integers  # (M, S)
+    remembered: Floats  # (M,)
 
 
 class FeatureTables(ABC):
@@ -49,6 +64,10 @@ class FeatureTables(ABC):
 
         The shapes are (H, P, A) and (H + 1, P + 1).
         """
+
+    @abstractmethod
+    def collected(self, weights: Floats) -> WeightTables:
+        """Where an episode collects these weights."""
 
 
 class FeatureMap(ABC):
@@ -89,6 +108,11 @@ class FeatureMap(ABC):
         return (self,)
 
     @property
+    def by_steps(self) -> StepFeatures | None:
+        """The map as a sum over steps; None for one that is no such sum."""
+        return None
+
+    @property
     def first_step(self) -> int:
         """The first step that any feature looks at."""
         return 0
@@ -116,6 +140,16 @@ class StepFeatures(FeatureMap, FeatureTables):
         """The map itself."""
         return self
 
+    @property
+    def by_steps(self) -> StepFeatures:
+        """The map itself."""
+        return self
+
+    def collected(self, weights: Floats) -> WeightTables:
+        """At every step; nothing is remembered."""
+        update = np.zeros((1, self.spaces.states), dtype=np.int64)
+        return WeightTables(self.spread(weights), self.remainders(weights), update, np.zeros(1))
+
     def without_steps(self) -> StepFeatures | None:
         """The same features with the steps merged; None for a map that has no such form."""
         return None
@@ -123,6 +157,14 @@ class StepFeatures(FeatureMap, FeatureTables):
     @abstractmethod
     def mean(self, where: Occupancy) -> Floats:
         """E[phi(tau)], unscaled, of a policy with this occupancy, shape (d,)."""
+
+    @property
+    def has_constant_steps(self) -> bool:
+        """Whether every episode has the same sum of features at each of several steps.
+
+        Then no policy reaches the difference of two of these sums.
+        """
+        return False
 
     @property
     @abstractmethod

@@ -114,6 +114,11 @@ class OneHot(StepFeatures):
         return not self.step
 
     @property
+    def has_constant_steps(self) -> bool:
+        """With the step in the map, each chosen step of an episode that is not over counts once."""
+        return self.step and len(self.steps) > 1
+
+    @property
     def has_orthogonal_steps(self) -> bool:
         """Whether the step is part of a feature, or there is only one."""
         return self.step or len(self.steps) == 1

@@ -83,8 +83,9 @@ def readings(features: FeatureMap) -> tuple[Candidate, ...]:
     """
     wide = (9.0,) * len(features.parts)
     both = Candidate("some decide", features, wide, 0.0), _small(features)
-    if isinstance(features, StepFeatures) and (shared := features.without_steps()):
-        blocks = Blocks(features.spaces, (shared, features))
+    steps = features.by_steps
+    if steps is not None and (shared := steps.without_steps()):
+        blocks = Blocks(features.spaces, (shared, steps))
         return *both, Candidate("steps are alike", blocks, (8.0, 1.0), 0.0)
     return both
 

@@ -22,7 +22,7 @@ from scipy.special import logit
 
 from app.agents.insight import Axis, Insight, ModelDocument, Shares, StepExplanation, SuccessMap
 from app.learning.arrays import Arrays, Floats, Integers
-from app.learning.logistic.estimate import fit_logistic
+from app.learning.logistic.estimate import LogisticFit, fit_logistic
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.network.input_scaling import InputScaling
 from app.learning.selection.evidence import laplace_log_evidence
@@ -57,7 +57,7 @@ class ObservationInsight(Insight):
     high: Floats  # (k,)
     weights: Floats  # (2 d,): of the mean and of the last observation's features
     offset: float
-    is_known: bool  # whether there were labels enough to predict
+    is_known: bool  # whether there were labels enough to predict, and the fit converged
     labels: Integers  # (n,)
     points: Floats  # (m, k): observations of the labelled episodes, thinned
     actions: Integers  # (m,)
@@ -69,17 +69,17 @@ class ObservationInsight(Insight):
     ) -> ObservationInsight:
         """Fit the newest of some labelled episodes, none of them empty."""
         episodes, labels = zip(*labelled[-MOST_LABELS:], strict=True)
-        known = len(labels) >= FEWEST_LABELS and 0 < sum(labels) < len(labels)
-        rows = [_summary(bounds, episode) for episode in episodes]
-        weights, offset = _fit(rows, labels) if known else (np.zeros(0), 0.0)
+        fit = None
+        if len(labels) >= FEWEST_LABELS and 0 < sum(labels) < len(labels):
+            fit = _fit([_summary(bounds, episode) for episode in episodes], labels)
         kept = [_thinned(episode, len(episodes)) for episode in episodes]
         return cls(
             description="the mean and the last of the observed numbers and of their products",
             low=bounds.low,
             high=bounds.high,
-            weights=weights,
-            offset=offset,
-            is_known=known,
+            weights=np.zeros(0) if fit is None else fit.weights,
+            offset=0.0 if fit is None else fit.intercept,
+            is_known=fit is not None and fit.converged,
             labels=np.array(labels, dtype=np.int64),
             points=np.concatenate([_seen(e)[at] for e, at in zip(episodes, kept, strict=True)]),
             actions=np.concatenate([e.actions[at] for e, at in zip(episodes, kept, strict=True)]),
@@ -189,15 +189,14 @@ def _summary(bounds: InputScaling, episode: Trajectory) -> Floats:
     return np.concatenate([steps.mean(axis=0), steps[-1]])
 
 
-def _fit(rows: Sequence[Floats], labels: Sequence[int]) -> tuple[Floats, float]:
-    """The weights and the offset of the regularised logistic regression."""
+def _fit(rows: Sequence[Floats], labels: Sequence[int]) -> LogisticFit:
+    """The regularised logistic regression of the labels on the episodes' features."""
     size = len(rows[0])
     data, every = LabelledTrajectories(size), np.arange(size)
     for row, label in zip(rows, labels, strict=True):
         data.add((every, row), label)
     deviation = _likeliest_deviation(np.array(rows[-MOST_COMPARED:]), labels[-MOST_COMPARED:])
-    fit = fit_logistic(data, np.full(size, deviation**-2.0), OFFSET_DEVIATION**-2.0)
-    return fit.weights, fit.intercept
+    return fit_logistic(data, np.full(size, deviation**-2.0), OFFSET_DEVIATION**-2.0)
 
 
 def _likeliest_deviation(rows: Floats, labels: Sequence[int]) -> float:

@@ -24,8 +24,6 @@ from app.agents.optimist import GridOptimist
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.arrays import Arrays
-from app.learning.features.base import StepFeatures
-from app.learning.features.one_hot import OneHot
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.logistic.posterior import Posterior
 from app.learning.paper.confidence import ALGORITHM_3, kappa
@@ -50,8 +48,8 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)
-        features = self.beliefs[0].features
-        if not isinstance(features, StepFeatures):
+        features = self.beliefs[0].features.by_steps
+        if features is None:
             raise InvalidValue("features.kind", "one_hot or table: events are no sum over steps")
         self.features = features
         self._episodes, self.size = exploration_size(self.options, features)
@@ -195,7 +193,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
 
     def warnings(self) -> list[str]:
         """What the paper's theory misses here, and how long its constants make exploration."""
-        features, found = self.features, []
+        features, found = self.features, super().warnings()
         if self._paper:
             found.append(sentence(self.size))
         if not features.has_orthogonal_steps:
@@ -204,7 +202,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
                 "exploration asks for: bonuses per step may exceed those of whole episodes by "
                 "more than it allows."
             )
-        if isinstance(features, OneHot) and features.step and len(features.steps) > 1:
+        if features.has_constant_steps:
             found.append(
                 "With one-hot features of several steps some directions cannot be reached on any "
                 "task, such as the difference of all features of two steps; they are given up."
