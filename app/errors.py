@@ -12,6 +12,7 @@ PlauditError
 ├── Forbidden            a key whose role does not allow it
 ├── UnsafeStart          a server that would let anybody in, or that cannot open its database
 ├── Overloaded           too many requests at once; try again
+│   └── Stale            a change that was decided from an outdated state; load again and retry
 └── StorageUnavailable   nothing was stored and nothing is acknowledged; try again
 
 Nothing here knows HTTP: one table in the API maps these classes to answers.
@@ -138,6 +139,10 @@ class UnsafeStart(PlauditError):
 
 class Overloaded(PlauditError):
     """Too many requests at once. The same request may succeed in a moment."""
+
+
+class Stale(Overloaded):
+    """A change that was decided from an outdated state: load it again, decide again, retry."""
 
 
 class StorageUnavailable(PlauditError):

@@ -17,10 +17,9 @@ from app.api.http.connections import SWEEP_SECONDS, ConnectionLimits, Connection
 from app.errors import UnsafeStart
 from app.logs import set_up_logs
 from app.main import create_app
-from app.service.access.keys import Role, read_keys
+from app.service.access.keys import has_admin_key
 from app.settings import Settings, unknown_variables
 from app.storage.database import prepare_database
-from app.storage.sqlite.engine import make_reading_engine
 
 log = logging.getLogger(__name__)
 
@@ -53,11 +52,7 @@ def require_keys(settings: Settings) -> None:
     """Refuse to serve other machines without keys, unless the operator allows that explicitly."""
     if settings.is_loopback or settings.allow_anyone or settings.admin_key is not None:
         return
-    engine = make_reading_engine(settings.database_url)
-    with engine.connect() as connection:
-        keys = [key for key, _ in read_keys(connection) if key.revoked_at is None]
-    engine.dispose()
-    if not any(key.role is Role.admin for key in keys):
+    if not has_admin_key(settings.database_url):
         raise UnsafeStart(
             f"{settings.host} can be reached from other machines and there is no admin key. Set "
             "PLAUDIT_ADMIN_KEY (16 characters or more), or make one with `plaudit keys create NAME "
@@ -140,7 +135,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop to listen, end the event streams, and wait for requests under way."""
         log.info("stopping")
-        self._app.state.container.broadcast.close()  # streams do not end by themselves
+        self._app.state.container.events.close()  # streams do not end by themselves
         await super().shutdown(sockets)
 
     def _greet(self) -> None:

@@ -109,6 +109,13 @@ class Settings(BaseSettings):
         description="processes that learn; by default one fewer than the processors that this "
         "process may use (affinity mask and cgroup quota)",
     )
+    long_learning_processes: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="more processes, for learning jobs longer than a second, so that they hold up "
+        "no short ones",
+    )
     learning_seconds: Seconds = Field(
         default=120.0, gt=0, description="longest one learning job may take"
     )

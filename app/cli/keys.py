@@ -25,11 +25,10 @@ def create_key(
 ) -> None:
     """Create a key and print its secret, once. A running server accepts it within seconds."""
     from app.service.access.keys import new_key
-    from app.storage.sqlite.writer import execute
 
-    key, secret, write = new_key(name, role)
+    key, secret, add = new_key(name, role)
     with transaction(database_url) as connection:
-        execute(connection, [write])
+        add.apply(connection)
     Console(stderr=True).print(f"{key.id}  {role.value}  {name}", highlight=False, markup=False)
     print(secret)
 
@@ -37,13 +36,13 @@ def create_key(
 @app.command("list")
 def list_keys(database_url: DatabaseUrl = None) -> None:
     """List all keys, without their secrets."""
-    from app.service.access.keys import read_keys
+    from app.storage.queries.access import key_rows
 
     table = Table("id", "role", "name", "created", "revoked")
     with transaction(database_url) as connection:
-        for key, _ in read_keys(connection):
+        for key in key_rows(connection):
             created, revoked = _minute(key.created_at), _minute(key.revoked_at)
-            table.add_row(key.id, key.role.value, escape(key.name), created, revoked)
+            table.add_row(key.id, key.role, escape(key.name), created, revoked)
     Console().print(table)
 
 
@@ -53,16 +52,14 @@ def revoke_key(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Revoke a key. A running server refuses it within seconds."""
-    from app.service.access.keys import read_keys
-    from app.storage import commands
+    from app.storage.commands.access import RevokeKey
     from app.storage.database import now_milliseconds
-    from app.storage.sqlite.writer import Write, execute
+    from app.storage.queries.access import key_rows
 
     with transaction(database_url) as connection:
-        if key not in {known.id for known, _ in read_keys(connection)}:
+        if key not in {known.id for known in key_rows(connection)}:
             raise NotFound("key", key)
-        row = {"the_key": key, "now": now_milliseconds()}
-        execute(connection, [Write(commands.REVOKE_KEY, row)])
+        RevokeKey(key, now_milliseconds()).apply(connection)
     print(f"{key} is revoked")
 
 

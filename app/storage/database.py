@@ -1,13 +1,12 @@
-"""The database as the service sees it: reads in threads, writes through the one writer."""
+"""One open database: reads in threads, writes through the one group-commit writer."""
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import IO, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
@@ -20,7 +19,9 @@ from app.storage.sqlite.engine import (
     make_writing_engine,
     reason_of,
 )
-from app.storage.sqlite.writer import Write, Writer
+from app.storage.sqlite.file_lock import lock_database
+from app.storage.unit_of_work import Command, UnitOfWork
+from app.storage.writer import Writer
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -34,11 +35,11 @@ def now_milliseconds() -> int:
 
 
 class Database:
-    """One open database. A lock beside it keeps a second server away."""
+    """An open database. A lock on its file keeps a second server away."""
 
     def __init__(self, url: str, synchronous: str = "FULL") -> None:
         self.url = url
-        self._lock = claim(url)
+        self._lock = lock_database(url)
         self._write_engine = make_writing_engine(url, synchronous)
         self._read_engine = make_reading_engine(url)
         self._threads = ThreadPoolExecutor(_READERS, thread_name_prefix="reading")
@@ -58,12 +59,14 @@ class Database:
         except SQLAlchemyError as error:
             raise StorageUnavailable("the database could not be read") from error
 
-    async def write(self, writes: Iterable[Write]) -> None:
-        """Store writes that belong together; returns once they are on disk."""
-        await asyncio.shield(self.writer.submit(writes))
+    async def commit(self, command: Command[Result]) -> Result:
+        """Apply a command in a transaction of the writer; returns once it is on disk."""
+        results = await asyncio.shield(self.writer.submit(UnitOfWork(commands=[command])))
+        result: Result = results[0]
+        return result
 
     async def close(self) -> None:
-        """Commit what waits and let go of the file."""
+        """Commit what waits and release the file."""
         await self.writer.close()
         self._threads.shutdown(wait=True)
         self._read_engine.dispose()
@@ -71,27 +74,9 @@ class Database:
         self._lock.close()
 
 
-def claim(url: str) -> IO[str]:
-    """The lock that says whose database it is; its folder is made where there is none."""
-    path = database_file(url)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = open(path.with_name(path.name + ".lock"), "w")  # noqa: SIM115 - held while serving
-    except OSError as error:
-        raise UnsafeStart(f"the database's folder cannot be used: {error}") from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise UnsafeStart(
-            "another server uses this database; give this one a PLAUDIT_DATABASE_URL of its own"
-        ) from error
-    return file
-
-
 def prepare_database(url: str) -> None:
-    """Create the database or bring it to this version's schema; nobody may be using it."""
-    with claim(url):
+    """Create the database or migrate it to this version's schema; no server may be using it."""
+    with lock_database(url):
         engine = make_writing_engine(url)
         try:
             migrate(engine)

@@ -1,4 +1,4 @@
-"""The tables. The log of episodes is the truth; knowledge and plans can be worked out again.
+"""The tables. The log of episodes is the truth; knowledge and plans can be rebuilt from it.
 
 Times are whole milliseconds since 1970 (UTC). An episode is addressed by its agent and its number;
 so are its steps, which keeps an episode's rows side by side on disk.
@@ -6,11 +6,14 @@ so are its steps, which keeps an episode's rows side by side on disk.
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
     Column,
+    Enum,
     Float,
     Index,
     Integer,
@@ -22,12 +25,21 @@ from sqlalchemy import (
     text,
 )
 
+from app.storage.rows import EpisodeMode, EpisodeStatus, EventKind
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
         "pk": "pk_%(table_name)s",
     }
 )
+
+
+def _enum(kind: type[StrEnum]) -> Enum:
+    """A column of short names, checked in Python and stored as text."""
+    return Enum(
+        kind, native_enum=False, length=16, values_callable=lambda kinds: [k.value for k in kinds]
+    )
 
 
 def _agent() -> Column[int]:
@@ -74,8 +86,10 @@ episodes = Table(
     _agent(),
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("external_id", String(200)),
-    Column("mode", String(16), nullable=False),
-    Column("status", String(16), nullable=False),
+    Column("mode", _enum(EpisodeMode), nullable=False),
+    Column("status", _enum(EpisodeStatus), nullable=False),
+    # Counts the changes beside steps: a change is stored only if it was decided from this one.
+    Column("version", Integer, nullable=False, server_default=text("0")),
     Column("label_required", Boolean, nullable=False),
     Column("policy_version", Integer, nullable=False),
     Column("plan", Integer),  # the episode that its plan was made for; null when imported
@@ -84,8 +98,8 @@ episodes = Table(
     Column("final", Integer),  # the state it ended in or led to, where reported
     Column("final_observation", JSON(none_as_null=True)),
     Column("labels_wanted", Integer, nullable=False),
-    Column("verdicts", Integer, nullable=False),  # that hold now
-    Column("label", Integer),  # what they come to, once it has enough of them
+    Column("labels_given", Integer, nullable=False),  # in force now
+    Column("label", Integer),  # their majority, once there are enough of them
     Column("label_due", BigInteger),
     Column("metadata", JSON, nullable=False),
     Column("created_at", BigInteger, nullable=False),
@@ -104,9 +118,9 @@ episodes = Table(
     Index(
         "ix_episodes_half_judged",
         "agent",
-        "verdicts",
-        sqlite_where=text("label IS NULL AND verdicts > 0"),
-        postgresql_where=text("label IS NULL AND verdicts > 0"),
+        "labels_given",
+        sqlite_where=text("label IS NULL AND labels_given > 0"),
+        postgresql_where=text("label IS NULL AND labels_given > 0"),
     ),
     sqlite_with_rowid=False,
 )
@@ -123,25 +137,13 @@ steps = Table(
     sqlite_with_rowid=False,
 )
 
-journal = Table(  # steps that are not filed yet, in the order they were taken
-    "journal",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("agent", BigInteger, nullable=False),
-    Column("episode", Integer, nullable=False),
-    Column("step", Integer, nullable=False),
-    Column("state", Integer, nullable=False),
-    Column("action", Integer, nullable=False),
-    Column("observation", JSON(none_as_null=True)),
-)
-
 labels = Table(
     "labels",
     metadata,
     Column("id", Integer, primary_key=True),
     Column("agent", BigInteger, nullable=False),
     Column("episode", Integer, nullable=False),
-    Column("voice", Integer, nullable=False),  # 0, 1, …: which of its verdicts this is
+    Column("slot", Integer, nullable=False),  # 0, 1, …: which of the wanted labels this is
     Column("label", Integer),  # null: withdrawn
     Column("labeller", String(200)),
     Column("comment", Text),
@@ -154,10 +156,12 @@ events = Table(
     metadata,
     _agent(),
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("kind", String(16), nullable=False),
+    Column("kind", _enum(EventKind), nullable=False),
     Column("episode", Integer),
-    Column("value", Integer),  # the label; of a new policy its version
-    Column("voice", Integer),  # of a label: which of the episode's verdicts it is
+    Column("slot", Integer),
+    Column("label", Integer),
+    Column("final_known", Boolean),
+    Column("policy_version", Integer),
     Column("at", BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )

@@ -7,17 +7,15 @@ import uuid
 
 import httpx
 import pytest
-from sqlalchemy import select
 
 from app.agents import make_agent
 from app.learning.randomness import uniform
-from app.learning.trajectory import Trajectory
 from app.planning.policies.registry import unpack_policy
-from app.service.agents.specification import agent_spec, read_specification
+from app.service.agents.specification import read_specification
 from app.service.runtime.ids import read_agent_id, read_episode_id
-from app.storage.queries import lessons, reading
-from app.storage.schema import episodes
-from app.storage.sqlite.engine import make_reading_engine
+from app.service.training.worker import trajectory
+from app.storage.queries import episodes, events, policies, steps, training
+from app.storage.reader import Reader
 from tests.support.running import (
     RunningServer,
     create_agent,
@@ -150,37 +148,35 @@ def test_what_was_learned_is_the_same(server, sessions):
 
 
 def test_every_episode_can_be_replayed_from_the_log(server, sessions):
-    engine = make_reading_engine(f"sqlite:///{server.database}")
-    with engine.connect() as connection:
+    reader = Reader(f"sqlite:///{server.database}")
+    with reader.session() as session:
         for agent, found in sessions:
             number = read_agent_id(agent)
-            spec = agent_spec(read_specification(lessons.read_specification(connection, number)))
-            log = lessons.read_lessons(connection, number, 0)
-            query = select(episodes).where(episodes.c.agent == number)
-            rows = connection.execute(query.order_by(episodes.c.number)).all()
-            played = lessons.read_played(connection, number, [row.number for row in rows])
-            assert len(rows) == len(found) == EPISODES
-            for row, (_, _, states, actions, _) in zip(rows, found, strict=True):
-                policy = planned(spec, log, played, row)
-                assert played[row.number].states.tolist() == states[: len(actions)]
-                assert acted(policy, spec.seed, row.number, states[: len(actions)]) == actions
-    engine.dispose()
+            stored = session.read(training.agent_specification, number)
+            spec = read_specification(stored).agent_spec
+            log = session.read(events.events_to_learn, number, 0)
+            played = session.read(training.played_episodes, number, range(EPISODES))
+            assert len(played) == len(found) == EPISODES
+            for one, (_, _, states, actions, _) in zip(played.values(), found, strict=True):
+                policy = planned(spec, log, played, one.row)
+                assert [step.state for step in one.steps] == states[: len(actions)]
+                assert acted(policy, spec.seed, one.row.number, states[: len(actions)]) == actions
+    reader.close()
 
 
 def planned(spec, log, played, row):
-    """The plan of an episode, made anew from what was known when it started."""
+    """The plan of an episode, made again from what was known when it started."""
     agent = make_agent(spec)
     for event in log:
         if event.number > row.policy_version:
             break
         one = played[event.episode]
         if event.kind == "finished":
-            end = (one.final, one.ended) if event.value else ()
-            agent.finish(event.episode, Trajectory(one.states, one.actions, *end))
+            agent.finish(event.episode, trajectory(one, event.final_known, observes=False))
         elif event.kind == "reported":
-            agent.report(event.episode, one.final, one.ended)
+            agent.report(event.episode, one.row.final, one.row.ended)
         elif event.kind == "labelled":
-            agent.label(event.episode, event.value)
+            agent.label(event.episode, event.label)
     return agent.plan(row.plan).policy
 
 
@@ -205,16 +201,16 @@ def test_an_episode_keeps_its_plan_while_others_teach_the_agent(server):
         learned = wait_learned(client, agent)["policy_version"]
     server.kill()
     server.start()
-    engine = make_reading_engine(f"sqlite:///{server.database}")
-    with engine.connect() as connection:
+    reader = Reader(f"sqlite:///{server.database}")
+    with reader.session() as session:
         number = read_episode_id(running)
-        row = reading.episode_row(connection, *number)
-        stored = reading.plan_row(connection, number[0], row.policy_version, row.plan)
-        steps = reading.step_rows(connection, *number)
-    engine.dispose()
+        row = session.read(episodes.episode_row, *number)
+        stored = session.read(policies.plan_row, number[0], row.policy_version, row.plan)
+        taken = session.read(steps.step_rows, *number)
+    reader.close()
     assert row.policy_version < learned
     expected = acted(unpack_policy(stored.policy), 5, number[1], states)
-    assert [step.action for step in steps] == actions == expected[:2]
+    assert [step.action for step in taken] == actions == expected[:2]
     with server.client() as client:
         for step in (1, 2, 3, 4):  # the first of them is a repetition
             body = {"state": states[step], "step": step}

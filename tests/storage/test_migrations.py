@@ -9,6 +9,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Column, Integer, MetaData, Table, inspect
 
 from app.storage import migrations
+from app.storage.queries import episodes, events
+from app.storage.rows import EpisodeStatus, EventKind, EventRow
 from app.storage.schema import metadata
 from app.storage.sqlite.engine import make_writing_engine
 from tests.support import template
@@ -109,3 +111,55 @@ def test_the_command_makes_the_database(tmp_path):
     assert migrations.current_revision(engine) == migrations.newest_revision()
     assert differences(engine) == []
     engine.dispose()
+
+
+FIRST_RELEASE = [
+    "INSERT INTO agents VALUES (1, 1, 'lake', '{}', '{}', NULL, 0, 5, NULL, 2, 1, 0, 1, 0, 0, "
+    '2, 2, NULL, \'{"progress": {}, "warnings": []}\')',
+    "INSERT INTO episodes VALUES (1, 0, 'run-1', 'learn', 'labelled', 1, 0, NULL, 2, 1, 3, NULL, "
+    "1, 1, 1, NULL, '{}', 5, 6, 7)",
+    "INSERT INTO episodes VALUES (1, 1, NULL, 'learn', 'running', 1, 2, 0, NULL, 0, NULL, NULL, "
+    "1, 0, NULL, NULL, '{}', 8, NULL, NULL)",
+    "INSERT INTO steps VALUES (1, 0, 0, 2, 1, NULL)",
+    "INSERT INTO journal VALUES (1, 1, 0, 1, 3, 0, NULL)",
+    "INSERT INTO journal VALUES (2, 1, 1, 0, 2, 1, '[0.5]')",
+    "INSERT INTO labels VALUES (1, 1, 0, 0, 1, 'Ada', 'clean', 7)",
+    "INSERT INTO events VALUES (1, 1, 'finished', 0, 1, NULL, 6)",
+    "INSERT INTO events VALUES (1, 2, 'labelled', 0, 1, 0, 7)",
+    "INSERT INTO events VALUES (1, 3, 'policy', NULL, 2, NULL, 7)",
+]
+
+
+def test_a_database_of_the_first_schema_keeps_everything(engine):
+    migrations.migrate(engine, "0001")
+    with engine.begin() as connection:
+        for statement in FIRST_RELEASE:
+            connection.exec_driver_sql(statement)
+    migrations.migrate(engine)
+    with engine.connect() as connection:
+        stored = episodes.stored_episode(connection, 1, 0)
+        running = episodes.stored_episode(connection, 1, 1)
+        log = events.event_rows(connection, 1, 0, 10)
+    assert (stored.row.label, stored.row.labels_given, stored.row.version) == (1, 1, 0)
+    assert [(step.step, step.state, step.action) for step in stored.steps] == [(0, 2, 1), (1, 3, 0)]
+    assert [(row.slot, row.label, row.labeller) for row in stored.history] == [(0, 1, "Ada")]
+    assert running.row.status is EpisodeStatus.running
+    assert [step.observation for step in running.steps] == [[0.5]]
+    assert log == [
+        EventRow(1, 1, EventKind.finished, 0, None, None, True, None, 6),
+        EventRow(1, 2, EventKind.labelled, 0, 0, 1, None, None, 7),
+        EventRow(1, 3, EventKind.policy, None, None, None, None, 2, 7),
+    ]
+
+
+def test_the_first_schema_comes_back_with_its_events(engine):
+    migrations.migrate(engine, "0001")
+    with engine.begin() as connection:
+        for statement in FIRST_RELEASE:
+            connection.exec_driver_sql(statement)
+        before = [tuple(row) for row in connection.exec_driver_sql("SELECT * FROM events")]
+    migrations.migrate(engine)
+    migrations.downgrade(engine, "0001")
+    with engine.connect() as connection:
+        after = [tuple(row) for row in connection.exec_driver_sql("SELECT * FROM events")]
+    assert after == before

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import event
 
 from app.storage import migrations
-from app.storage.queries import labelling, reading
+from app.storage.queries import episodes, labels
 from app.storage.sqlite.engine import make_writing_engine
 
 
@@ -34,12 +34,12 @@ def plan_of(engine, query, *arguments):
 @pytest.mark.parametrize(
     ("query", "arguments", "index"),
     [
-        (reading.episodes_due, (0, 10), "episodes_due (status=? AND label_due<?)"),
-        (labelling.count_left, (5, "Ada"), "episodes_half_judged (agent=? AND verdicts>?)"),
-        (labelling.count_left, (None, "Ada"), "episodes_half_judged"),
-        (labelling.oldest_left, (5, "Ada", 10), "episodes_agent_status_number (agent=? AND status"),
-        (labelling.oldest_left, (None, "Ada", 10), "episodes_status_created_at (status=?)"),
-        (labelling.judged_by, ("Ada", [(5, 1)]), "labels_agent_episode (agent=? AND episode=?)"),
+        (episodes.episodes_due, (0, 10), "episodes_due (status=? AND label_due<?)"),
+        (labels.count_left, (5, "Ada"), "episodes_half_judged (agent=? AND labels_given>?)"),
+        (labels.count_left, (None, "Ada"), "episodes_half_judged"),
+        (labels.oldest_left, (5, "Ada", 10), "episodes_agent_status_number (agent=? AND status"),
+        (labels.oldest_left, (None, "Ada", 10), "episodes_status_created_at (status=?)"),
+        (labels.judged_by, ("Ada", [(5, 1)]), "labels_agent_episode (agent=? AND episode=?)"),
     ],
 )
 def test_an_index_answers(engine, query, arguments, index):

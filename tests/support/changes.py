@@ -16,7 +16,7 @@ def change(learning=True, early=False, clock=None):
 
 
 def _leave_out_learning():
-    from app.service.training.process_pool import LearningProcesses
+    from app.service.training.process_pool import ProcessPool
 
     async def start(self):
         return
@@ -24,21 +24,21 @@ def _leave_out_learning():
     async def run(self, job, started=None):
         await asyncio.Event().wait()
 
-    LearningProcesses.start, LearningProcesses.run = start, run
+    ProcessPool.start, ProcessPool.run = start, run
 
 
 def _acknowledge_early():
-    from app.storage import commands
-    from app.storage.sqlite.writer import Writer
+    from app.storage.writer import Writer
 
     submit, commit = Writer.submit, Writer._commit
 
-    def submit_early(self, rows):
-        done = submit(self, rows)
-        if any(row.statement in (commands.ADD_AGENT, commands.ADD_EPISODE) for row in rows):
-            return done  # the answer is read back from the database
+    def submit_early(self, unit, applied=None, failed=None):
+        if unit.commands:
+            return submit(self, unit, applied, failed)  # their results are needed
+        submit(self, unit)
+        applied([])
         acknowledged = self._loop.create_future()
-        acknowledged.set_result(None)
+        acknowledged.set_result([])
         return acknowledged
 
     def commit_late(self, batch):

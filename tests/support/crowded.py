@@ -60,7 +60,7 @@ def _episode(agent, number):
         "length": 0,
         "ended": False,
         "labels_wanted": 1,
-        "verdicts": 1,
+        "labels_given": 1,
         "label": number % 2,
         "metadata": {},
         "created_at": 1_700_000_000_000 + number,
@@ -73,7 +73,7 @@ def _label(agent, number):
     return {
         "agent": agent,
         "episode": number,
-        "voice": 0,
+        "slot": 0,
         "label": number % 2,
         "labeller": f"labeller {number % 3}",
         "at": 1_700_000_000_000 + 5000 * number,

@@ -9,15 +9,15 @@ from fastapi import Depends, Request
 
 from app.service.access.keys import Keys as KeysPart
 from app.service.access.sessions import Sessions as SessionsPart
-from app.service.agents.registry import Roster
-from app.service.episodes.import_export import Logbook
-from app.service.episodes.lifecycle import Play
+from app.service.agents.registry import AgentRegistry
+from app.service.episodes.import_export import ImportExport as ImportExportPart
+from app.service.episodes.lifecycle import Lifecycle as LifecyclePart
 from app.service.episodes.recordings import Recordings as RecordingsPart
 from app.service.episodes.stepping import Stepping as SteppingPart
-from app.service.labelling.impact import Effects
-from app.service.labelling.labels import Judgement
+from app.service.labelling.impact import Impacts
+from app.service.labelling.labels import Labels as LabelsPart
 from app.service.labelling.leases import Leases as LeasesPart
-from app.service.labelling.queue import Desk as DeskPart
+from app.service.labelling.queue import LabelQueue
 from app.service.runtime.container import Container
 from app.service.views import (
     agents,
@@ -52,15 +52,15 @@ def _part(choose: Callable[[Container], object]) -> Any:
     return Depends(part)
 
 
-Registry = Annotated[Roster, _part(lambda container: container.roster)]
-Lifecycle = Annotated[Play, _part(lambda container: container.play)]
+Registry = Annotated[AgentRegistry, _part(lambda container: container.registry)]
+Lifecycle = Annotated[LifecyclePart, _part(lambda container: container.lifecycle)]
 Stepping = Annotated[SteppingPart, _part(lambda container: container.stepping)]
-Labels = Annotated[Judgement, _part(lambda container: container.judgement)]
-Desk = Annotated[DeskPart, _part(lambda container: container.desk)]
-Leases = Annotated[LeasesPart, _part(lambda container: container.desk.leases)]
-Impact = Annotated[Effects, _part(lambda container: container.desk.effects)]
+Labels = Annotated[LabelsPart, _part(lambda container: container.labels)]
+Desk = Annotated[LabelQueue, _part(lambda container: container.queue)]
+Leases = Annotated[LeasesPart, _part(lambda container: container.queue.leases)]
+Impact = Annotated[Impacts, _part(lambda container: container.impacts)]
 Recordings = Annotated[RecordingsPart, _part(lambda container: container.recordings)]
-ImportExport = Annotated[Logbook, _part(lambda container: container.logbook)]
+ImportExport = Annotated[ImportExportPart, _part(lambda container: container.import_export)]
 Keys = Annotated[KeysPart, _part(lambda container: container.keys)]
 Sessions = Annotated[SessionsPart, _part(lambda container: container.sessions)]
 

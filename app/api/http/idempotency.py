@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 from fastapi import Depends, Header, Request
 
 from app.api.http.dependencies import container_of
-from app.service.access.idempotency import Answers, Remember
+from app.service.access.idempotency import Idempotency, Remember
 from app.service.access.keys import Caller
 
 Result = TypeVar("Result")
@@ -25,9 +25,9 @@ IdempotencyKey = Annotated[
 class OnceOnly:
     """Carries out a request once for each Idempotency-Key."""
 
-    def __init__(self, request: Request, answers: Answers, key: str | None) -> None:
+    def __init__(self, request: Request, idempotency: Idempotency, key: str | None) -> None:
         self._request = request
-        self._answers = answers
+        self._idempotency = idempotency
         self._key = key
 
     async def run(
@@ -46,11 +46,11 @@ class OnceOnly:
         request = self._request
         scope = f"{caller.key} {request.method} {request.url.path}"[:200]
         body = await request.body()
-        return await self._answers.once(scope, self._key, body, create, created_before)
+        return await self._idempotency.once(scope, self._key, body, create, created_before)
 
 
 async def _once_only(request: Request, idempotency_key: IdempotencyKey = None) -> OnceOnly:
-    return OnceOnly(request, container_of(request).answers, idempotency_key)
+    return OnceOnly(request, container_of(request).idempotency, idempotency_key)
 
 
 Once = Annotated[OnceOnly, Depends(_once_only)]

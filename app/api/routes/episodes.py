@@ -20,6 +20,7 @@ from app.api.http.parameters import (
 from app.api.http.responses import created, declared, location
 from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
+from app.service.episodes.lifecycle import EpisodeMode, EpisodeRequest
 from app.wire.base import Status
 from app.wire.episodes import EpisodePage, EpisodeSummary, EpisodeView, Finish, NewEpisode
 
@@ -50,15 +51,14 @@ async def start_episode(
     hosted = await registry.find(agent)
 
     async def start(remember: Remember | None) -> EpisodeSummary:
-        episode = await lifecycle.start(
-            hosted,
-            new.mode,
+        asked = EpisodeRequest(
+            EpisodeMode(new.mode),
             new.wait,
             new.external_id,
             dict(new.metadata),
             new.labels_wanted,
-            remember,
         )
+        episode = await lifecycle.start(hosted, asked, remember)
         return await views.summary(episode)
 
     view = await once.run(caller, start, views.read_summary)

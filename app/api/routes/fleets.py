@@ -18,7 +18,8 @@ from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.import_export import LoggedEpisode
-from app.service.labelling.verdicts import Verdict, majority
+from app.service.episodes.lifecycle import EpisodeStatus
+from app.service.labelling.slots import GivenLabel, majority
 from app.service.runtime.ids import episode_id
 from app.wire.trajectories import LoggedTrajectory, Trajectories, TrajectoriesAnswer
 
@@ -59,7 +60,7 @@ async def import_trajectories(
         logged.append(_logged(trajectory, f"trajectories.{i}"))
 
     async def take(remember: Remember | None) -> TrajectoriesAnswer:
-        numbers = await import_export.take_in(hosted, logged, remember)
+        numbers = await import_export.import_episodes(hosted, logged, remember)
         fields = {"agent": hosted.id, "episodes": len(numbers), "by": caller.key}
         log.info("episodes imported", extra=fields)
         return _answer(hosted, numbers)
@@ -73,16 +74,18 @@ async def import_trajectories(
 
 def _logged(trajectory: LoggedTrajectory, field: str) -> LoggedEpisode:
     """A logged episode as the service takes it."""
-    status = trajectory.status if trajectory.status in ("completed", "abandoned") else None
-    verdicts = _verdicts(trajectory)
+    status = None
+    if trajectory.status in ("completed", "abandoned"):
+        status = EpisodeStatus(trajectory.status)
+    labels = _labels(trajectory)
     if trajectory.label is not None and status is not None:
         raise InvalidValue(f"{field}.status", "labelled, because there is a label")
-    if trajectory.label is not None and trajectory.label != majority(verdicts):
+    if trajectory.label is not None and trajectory.label != majority(labels):
         raise InvalidValue(f"{field}.label", "the majority of its verdicts")
     return LoggedEpisode(
         states=trajectory.states,
         actions=trajectory.actions,
-        verdicts=verdicts,
+        labels=labels,
         settled=trajectory.label is not None,
         labels_wanted=trajectory.labels_wanted,
         terminated=trajectory.terminated,
@@ -92,15 +95,15 @@ def _logged(trajectory: LoggedTrajectory, field: str) -> LoggedEpisode:
     )
 
 
-def _verdicts(trajectory: LoggedTrajectory) -> list[Verdict]:
+def _labels(trajectory: LoggedTrajectory) -> list[GivenLabel]:
     if trajectory.verdicts:
         return [
-            Verdict(int(verdict.label), verdict.labeller, verdict.comment)
+            GivenLabel(int(verdict.label), verdict.labeller, verdict.comment)
             for verdict in trajectory.verdicts
         ]
     if trajectory.label is None:
         return []
-    return [Verdict(int(trajectory.label), trajectory.labeller)]
+    return [GivenLabel(int(trajectory.label), trajectory.labeller)]
 
 
 def _answer(agent: HostedAgent, numbers: range) -> TrajectoriesAnswer:
@@ -109,7 +112,7 @@ def _answer(agent: HostedAgent, numbers: range) -> TrajectoriesAnswer:
         imported=len(numbers),
         first=episode_id(agent.number, numbers.start),
         last=episode_id(agent.number, numbers.stop - 1),
-        learning=agent.learning,
+        learning=agent.learning.value,
     )
 
 

@@ -12,7 +12,7 @@ from app.api.http.parameters import EpisodeId
 from app.api.http.responses import declared
 from app.service.access.keys import ANYONE, Caller
 from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.labelling import verdicts
+from app.service.labelling.slots import GivenLabel
 from app.wire.episodes import Verdict, VerdictAnswer
 
 router = APIRouter(prefix="/v1/episodes/{episode}/label", tags=["labels"])
@@ -28,7 +28,7 @@ async def give_label(
 
     Where the episode wants labels of several people, each has one of their own.
     """
-    return _answer(await labels.give(episode, _verdict(body, caller)))
+    return _answer(await labels.give(episode, _given(body, caller)))
 
 
 @router.put("", summary="Replace a label", responses=_PROBLEMS)
@@ -36,7 +36,7 @@ async def replace_label(
     episode: EpisodeId, body: Verdict, labels: Labels, caller: Labeller
 ) -> VerdictAnswer:
     """The model is then what it would have been with this label from the start."""
-    return _answer(await labels.replace(episode, _verdict(body, caller)))
+    return _answer(await labels.replace(episode, _given(body, caller)))
 
 
 @router.delete("", summary="Withdraw a label", responses=declared(404, 409, 422, 503))
@@ -57,8 +57,8 @@ async def withdraw_label(
     return _answer(await labels.withdraw(episode, _labeller(caller, labeller)))
 
 
-def _verdict(body: Verdict, caller: Caller) -> verdicts.Verdict:
-    return verdicts.Verdict(int(body.label), _labeller(caller, body.labeller), body.comment)
+def _given(body: Verdict, caller: Caller) -> GivenLabel:
+    return GivenLabel(int(body.label), _labeller(caller, body.labeller), body.comment)
 
 
 def _labeller(caller: Caller, given: str | None) -> str | None:
@@ -71,7 +71,7 @@ def _answer(episode: HostedEpisode) -> VerdictAnswer:
         {
             "episode": episode.id,
             "label": episode.label,
-            "verdicts": len(episode.verdicts),
+            "verdicts": len(episode.labels),
             "labels_wanted": episode.labels_wanted,
             "status": episode.status,
             "learning": episode.agent.learning,

@@ -7,15 +7,15 @@ import secrets
 import time
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from app.errors import Forbidden, NotFound, Unauthenticated
 from app.service.access.idempotency import Remember
 from app.service.access.roles import Role as Role
-from app.storage import commands
+from app.storage.commands.access import AddKey, Answered, RevokeKey
 from app.storage.database import Database, now_milliseconds
-from app.storage.queries import reading
-from app.storage.sqlite.writer import Write
+from app.storage.queries import access
+from app.storage.reader import Reader
+from app.storage.rows import KeyRow
+from app.storage.unit_of_work import Command
 
 REFRESH_SECONDS = 2.0  # how soon a key that another process made or revoked is known here
 
@@ -61,26 +61,28 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def new_key(name: str, role: Role) -> tuple[Key, str, Write]:
-    """A key, its secret, and the write that stores it."""
+def new_key(name: str, role: Role) -> tuple[Key, str, AddKey]:
+    """A key, its secret, and the command that stores it."""
     secret = f"plk_{secrets.token_urlsafe(32)}"
     key = Key(f"key_{secrets.token_hex(8)}", name, role, now_milliseconds(), None)
-    row = {
-        "id": key.id,
-        "name": name,
-        "role": role.value,
-        "digest": digest(secret),
-        "created_at": key.created_at,
-    }
-    return key, secret, Write(commands.ADD_KEY, row)
+    row = KeyRow(key.id, name, role.value, digest(secret), key.created_at, None)
+    return key, secret, AddKey(row)
 
 
-def read_keys(connection: Connection) -> list[tuple[Key, str]]:
-    """Every key with the digest of its secret."""
-    return [
-        (Key(row.id, row.name, Role(row.role), row.created_at, row.revoked_at), row.digest)
-        for row in reading.key_rows(connection)
-    ]
+def key_of(row: KeyRow) -> Key:
+    """A stored key without the digest of its secret."""
+    return Key(row.id, row.name, Role(row.role), row.created_at, row.revoked_at)
+
+
+def has_admin_key(database_url: str) -> bool:
+    """Whether a database has an admin key that is not revoked."""
+    reader = Reader(database_url)
+    try:
+        with reader.session() as session:
+            rows = session.read(access.key_rows)
+    finally:
+        reader.close()
+    return any(row.role == Role.admin and row.revoked_at is None for row in rows)
 
 
 class Keys:
@@ -102,18 +104,19 @@ class Keys:
     async def refresh(self) -> None:
         """Read the keys anew."""
         self._read_at = time.monotonic()
-        found = await self._database.read(read_keys)
-        self._known = {key.id: key for key, _ in found}
+        rows = await self._database.read(access.key_rows)
+        self._known = {row.id: key_of(row) for row in rows}
         self._callers = {
-            hashed: Caller(key.id, key.name, key.role)
-            for key, hashed in found
-            if key.revoked_at is None
+            row.digest: Caller(row.id, row.name, Role(row.role))
+            for row in rows
+            if row.revoked_at is None
         }
         if self._admin_digest is not None:
             self._callers[self._admin_digest] = Caller("key_admin", "admin", Role.admin)
         self._digests = {caller.key: hashed for hashed, caller in self._callers.items()}
         # Who revokes the last admin key does not mean to let everybody in.
-        has_admin = self._admin_digest is not None or any(k.role is Role.admin for k, _ in found)
+        made_admin = any(key.role is Role.admin for key in self._known.values())
+        has_admin = self._admin_digest is not None or made_admin
         self.are_on = has_admin or not self._may_be_open
 
     async def caller(self, authorization: str | None) -> Caller:
@@ -143,9 +146,11 @@ class Keys:
         self, name: str, role: Role, remember: Remember | None = None
     ) -> tuple[Key, str]:
         """A new key and its secret, which is shown this once."""
-        key, secret, write = new_key(name, role)
-        also = [] if remember is None else [remember(key.id)]
-        await self._database.write([write, *also])
+        key, secret, add = new_key(name, role)
+        command: Command[None] = add
+        if remember is not None:
+            command = Answered(add, lambda _: remember(key.id))
+        await self._database.commit(command)
         await self.refresh()
         return key, secret
 
@@ -155,8 +160,7 @@ class Keys:
         if key not in self._known:
             raise NotFound("key", key[:80])
         if self._known[key].revoked_at is None:
-            stored = Write(commands.REVOKE_KEY, {"the_key": key, "now": now_milliseconds()})
-            await self._database.write([stored])
+            await self._database.commit(RevokeKey(key, now_milliseconds()))
         await self.refresh()
 
     async def all(self) -> list[Key]:

@@ -14,10 +14,9 @@ import time
 from dataclasses import dataclass
 
 from app.service.access.keys import ANYONE, Caller, Keys
-from app.storage import commands
+from app.storage.commands.access import AddSecret
 from app.storage.database import Database
-from app.storage.queries import reading
-from app.storage.sqlite.writer import Write
+from app.storage.queries import access
 
 SESSION_SECONDS = 14 * 24 * 3600
 _NAME = "sessions"
@@ -43,11 +42,11 @@ class Sessions:
 
     async def start(self) -> None:
         """Read the secret that sessions are signed with; make it where there is none."""
-        stored = await self._database.read(reading.secret, _NAME)
+        stored = await self._database.read(access.secret, _NAME)
         if stored is None:
-            stored = secrets.token_bytes(32)
-            row = {"name": _NAME, "value": stored}
-            await self._database.write([Write(commands.ADD_SECRET, row)])
+            await self._database.commit(AddSecret(_NAME, secrets.token_bytes(32)))
+            stored = await self._database.read(access.secret, _NAME)
+        assert stored is not None
         self._secret = stored
 
     async def open(self, caller: Caller) -> Session:

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 from app.agents.insight import Insight
 from app.learning.world.policy import Policy
 from app.planning.policies.uniform import UniformPolicy
 from app.service.agents.spaces import BoxCodec, action_codec, state_codec
-from app.service.runtime.ids import agent_id, episode_id
-from app.service.training.worker import EXPLOIT
-from app.storage import commands
-from app.storage.queries.lessons import LESSONS
-from app.storage.sqlite.writer import Write
+from app.service.runtime.ids import agent_id
+from app.storage.rows import AgentCounters, AgentRow, EpisodeMode
 from app.wire.agents import Specification
 
-LearningState = Literal["idle", "queued", "running", "failed"]
+EXPLOIT = -1  # the episode number of the plan without bonuses
+
+
+class LearningState(StrEnum):
+    """What the learning of an agent is doing."""
+
+    idle = "idle"
+    queued = "queued"
+    running = "running"
+    failed = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,138 +43,142 @@ class HostedPlan:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened to an agent, as it stands in its log."""
-
-    agent: int
-    number: int
-    kind: str
-    episode: int | None
-    value: int | None
-    at: int
-    voice: int | None = None  # which of the episode's verdicts a label is
-
-    def stored(self) -> Write:
-        """The write that appends it to the log."""
-        return Write(commands.ADD_EVENT, asdict(self))
-
-    def public(self) -> dict[str, Any]:
-        """As clients see it."""
-        body: dict[str, Any] = {"agent": agent_id(self.agent), "number": self.number}
-        if self.episode is not None:
-            body["episode"] = episode_id(self.agent, self.episode)
-        if self.kind in ("labelled", "settled"):
-            body["label"] = self.value
-        if self.kind == "policy":
-            body["policy_version"] = self.value
-        return body
-
-
 class HostedAgent:
-    """One agent that is in use."""
+    """One agent that is in use. Memory never runs ahead of the disk: commits update it."""
 
-    def __init__(self, row: Any, specification: Specification) -> None:
-        self.number: int = row.id
+    def __init__(self, row: AgentRow, specification: Specification) -> None:
+        self.number = row.id
         self.id = agent_id(row.id)
         self.specification = specification
         self.states = state_codec(specification.states)
         self.actions = action_codec(specification.actions)
         self.horizon = specification.horizon
         self.seed = specification.seed
-        self.observes = specification.algorithm.observes  # numbers as they are
-        self.paused: bool = row.paused
-        self.next_episode: int = row.episodes
-        self.running: int = row.running
-        self.last_event: int = row.last_event
-        self.last_lesson: int = row.last_lesson
-        self.learned: int = row.learned
-        self.version: int = row.policy_version
-        self.plans: dict[int, HostedPlan] = {}
-        self.insight: Insight | None = None
-        self.insight_version = -1
-        self.learning_error: str | None = row.learning_error
-        self.learning: LearningState = "failed" if self.learning_error else "idle"
+        self.observes = specification.algorithm.observes
+        self.paused = row.paused
         self.deleted = False
-        self.waiters: list[asyncio.Future[None]] = []
-        self.used = 0.0
+        self.next_episode = row.episodes
+        self.running = row.running
+        self.last_event = row.last_event
+        self.last_lesson = row.last_lesson
+        self.learned = row.learned
+        self.version = row.policy_version
+        self.plans: Mapping[int, HostedPlan] = {}
+        self.learning_error = row.learning_error
+        self.learning = LearningState.failed if row.learning_error else LearningState.idle
+        self.used = time.monotonic()
+        self._insight: tuple[int, Insight | None] = (-1, None)  # version, and its insight
+        self._waiters: list[asyncio.Future[None]] = []
 
     @property
     def behind(self) -> bool:
-        """Whether there is something that it has not learned from."""
+        """Whether there are events that it has not learned from."""
         return self.learned < self.last_lesson
 
+    @property
+    def cells(self) -> int:
+        """Horizon x states x actions: how large its tables are."""
+        return self.horizon * self.states.size * self.actions.size
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether somebody waits for its learning."""
+        return bool(self._waiters)
+
     def encode_state(self, state: object, field: str) -> tuple[int, Any]:
-        """The index of a state, and the state as it is kept."""
+        """The index of a state, and the state as it is stored."""
         index = self.states.encode(state, field)
         if isinstance(self.states, BoxCodec):
             return index, self.states.observation(state, field)
         return index, index
 
     def decode_state(self, index: int, observation: list[float] | None) -> Any:
-        """A state as the client wrote it."""
+        """A state as the client sent it."""
         return self.states.decode(index) if observation is None else observation
 
-    def plan_for(self, episode: int, mode: str) -> HostedPlan:
+    def plan_for(self, episode: int, mode: EpisodeMode) -> HostedPlan:
         """The plan of an episode that starts now."""
-        if not self.plans:
-            return HostedPlan(self.version, None, UniformPolicy(self.actions.size))
-        if mode == "exploit" and EXPLOIT in self.plans:
-            return self.plans[EXPLOIT]
-        if episode in self.plans:
-            return self.plans[episode]
-        learning = sorted(number for number in self.plans if number != EXPLOIT)
-        return self.plans[learning[episode % len(learning)]]
+        return choose_plan(self.plans, self.version, self.actions.size, episode, mode)
+
+    def shares_plans(self, mode: EpisodeMode) -> bool:
+        """Whether the next episode would share a plan with one that runs beside it."""
+        shared = self.running > 0 and self.next_episode not in self.plans
+        return not self.plans or (mode is EpisodeMode.learn and shared)
 
     def newest_plan(self) -> HostedPlan | None:
         """The plan in force that the view of the agent shows."""
         numbers = [number for number in self.plans if number != EXPLOIT]
         return self.plans[max(numbers)] if numbers else None
 
-    def record(
-        self,
-        kind: str,
-        episode: int | None,
-        value: int | None,
-        now: int,
-        voice: int | None = None,
-        **more: int,
-    ) -> tuple[Event, list[Write]]:
-        """The next event of the log, with the writes that make it so.
+    def representative_plan(self) -> HostedPlan | None:
+        """The plan that stands for what the agent would do: the exploit plan, if there is one."""
+        return self.plans.get(EXPLOIT) or self.newest_plan()
 
-        ``more`` are changes of the counters.
-        """
-        self.last_event += 1
-        if kind in LESSONS:
-            self.last_lesson = self.last_event
-        event = Event(self.number, self.last_event, kind, episode, value, now, voice)
-        return event, [event.stored(), self.count(**more)]
+    def count(self, counters: AgentCounters) -> None:
+        """Take over the counters of a commit."""
+        self.next_episode = counters.episodes
+        self.running = counters.running
+        self.last_event = counters.last_event
+        self.last_lesson = counters.last_lesson
 
-    def count(self, **more: int) -> Write:
-        """The write that moves the counters."""
-        changes = {f"more_{name}": more.get(name, 0) for name in commands.COUNTERS}
-        self.running += more.get("running", 0)
-        return Write(
-            commands.COUNT,
-            changes
-            | {
-                "the_agent": self.number,
-                "new_episodes": self.next_episode,
-                "new_last_event": self.last_event,
-                "new_last_lesson": self.last_lesson,
-            },
-        )
+    def put_in_force(self, plans: Mapping[int, HostedPlan], version: int, learned: int) -> None:
+        """Put published plans in force; more plans of the same version join those in force."""
+        self.plans = {**(self.plans if version == self.version else {}), **plans}
+        self.version = version
+        self.mark_learned(learned)
 
-    def undo(self, stored: Iterable[Write]) -> None:
-        """What writes that failed had counted here; a number that was given stays given."""
-        for statement, counted in stored:
-            if statement is commands.COUNT and isinstance(counted, dict):
-                own = counted["the_agent"] == self.number
-                self.running -= counted["more_running"] if own else 0
+    def mark_learned(self, learned: int) -> None:
+        """Note that everything up to an event is learned."""
+        self.learned = learned
+        self.learning_error = None
+
+    def fail_learning(self, reason: str) -> None:
+        """Note that learning failed; the policy stays in force."""
+        self.learning, self.learning_error = LearningState.failed, reason
+
+    def end_learning(self) -> None:
+        """Note that there is nothing left to learn."""
+        self.learning, self.learning_error = LearningState.idle, None
+
+    def known_insight(self) -> tuple[bool, Insight | None]:
+        """Whether the insight of the policy in force is in memory, and that insight."""
+        version, insight = self._insight
+        return version == self.version, insight
+
+    def keep_insight(self, version: int, insight: Insight | None) -> None:
+        """Keep the insight of a policy version in memory."""
+        self._insight = version, insight
+
+    def mark_deleted(self) -> None:
+        """Note that the agent is gone, and wake everybody who waits for it."""
+        self.deleted = True
+        self.wake()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until learning pauses, but not longer than ``seconds``."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        await asyncio.wait([waiter], timeout=seconds)
+        if waiter in self._waiters:
+            self._waiters.remove(waiter)
 
     def wake(self) -> None:
-        """Tell everybody who waits that learning has come to a pause."""
-        waiters, self.waiters = self.waiters, []
+        """Wake everybody who waits for learning."""
+        waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
+
+
+def choose_plan(
+    plans: Mapping[int, HostedPlan], version: int, actions: int, episode: int, mode: EpisodeMode
+) -> HostedPlan:
+    """The plan of an episode, from the plans in force: a pure function of its number."""
+    if not plans:
+        return HostedPlan(version, None, UniformPolicy(actions))
+    if mode is EpisodeMode.exploit and EXPLOIT in plans:
+        return plans[EXPLOIT]
+    if episode in plans:
+        return plans[episode]
+    learning = sorted(number for number in plans if number != EXPLOIT)
+    return plans[learning[episode % len(learning)]]

@@ -1,243 +1,188 @@
-"""Episodes that come from elsewhere and go elsewhere: import and export."""
+"""Import and export of episodes that were played elsewhere."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
-from app.service.agents.hosted_agent import Event, HostedAgent
-from app.service.labelling.slots import history
-from app.service.labelling.verdicts import Verdict, in_force, majority
-from app.service.runtime.events import Broadcast
+from app.service.agents.hosted_agent import HostedAgent
+from app.service.episodes.hosted_episode import EncodedState
+from app.service.labelling.slots import GivenLabel, labels_in_force, majority
+from app.service.runtime.events import Events
 from app.service.runtime.ids import episode_id
-from app.service.training.scheduler import Learning
-from app.storage import commands
+from app.service.training.trainer import Trainer
+from app.storage.commands.access import Answered
+from app.storage.commands.episodes import Imported, ImportedEpisode, ImportEpisodes
+from app.storage.commands.log import CounterChange, NewEvent
 from app.storage.database import Database, now_milliseconds
-from app.storage.queries import labelling, reading
-from app.storage.sqlite.writer import Row, Write
+from app.storage.queries import episodes
+from app.storage.queries.episodes import StoredEpisode
+from app.storage.rows import EpisodeStatus, EventKind, JsonObject
+from app.storage.unit_of_work import Command, UnitOfWork
 
 _PAGE = 100  # episodes read at once
 
 
 @dataclass(frozen=True)
 class LoggedEpisode:
-    """An episode that was played elsewhere, as a client wrote it."""
+    """An episode that was played elsewhere, as a client sent it."""
 
     states: Sequence[Any]  # one more than actions where the end is known
     actions: Sequence[Any]
-    verdicts: Sequence[Verdict] = ()
-    settled: bool = False  # whether they are all there will be, however many are wanted
+    labels: Sequence[GivenLabel] = ()
+    settled: bool = False  # whether these labels decide, however many are wanted
     labels_wanted: int | None = None  # by default the agent's, or as many as there are
     terminated: bool | None = None
-    status: str | None = None  # "completed" or "abandoned" where no label is wanted
+    status: EpisodeStatus | None = None  # completed or abandoned where no label is wanted
     external_id: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: JsonObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Encoded:
-    """The same, as it is stored."""
+class ImportExport:
+    """Imports logged episodes and exports an agent's episodes."""
 
-    states: list[tuple[int, Any]]
-    actions: list[int]
-    final: tuple[int, Any] | None
-    ended: bool
-    status: str
-    labels_wanted: int
-    label: int | None
-    logged: LoggedEpisode
-
-    @property
-    def is_whole(self) -> bool:
-        return self.final is not None or self.ended
-
-
-class Logbook:
-    """Learns from logged episodes, and writes logs."""
-
-    def __init__(self, database: Database, learning: Learning, broadcast: Broadcast) -> None:
+    def __init__(self, database: Database, trainer: Trainer, events: Events) -> None:
         self._database = database
-        self._learning = learning
-        self._broadcast = broadcast
+        self._trainer = trainer
+        self._events = events
 
-    async def take_in(
+    async def import_episodes(
         self,
         agent: HostedAgent,
         logged: Sequence[LoggedEpisode],
         remember: Remember | None = None,
     ) -> range:
-        """Import episodes, all or nothing, and learn from them once; their numbers."""
-        encoded = await asyncio.to_thread(_encode_all, agent, logged)
-        now, first = now_milliseconds(), agent.next_episode
-        numbers = range(first, first + len(encoded))
-        also = [] if remember is None else [remember(f"{numbers.start}-{numbers.stop}")]
-        batch = _Import(agent, encoded, first, agent.last_event + 1, now, also)
-        agent.next_episode += len(encoded)
-        agent.last_event += batch.events
-        agent.last_lesson = agent.last_event
-        batch.count = agent.count(**batch.totals)
-        await self._database.write(batch)
-        for event in batch.all_events():
-            self._broadcast.publish(event)
-        self._learning.request(agent)
-        return numbers
+        """Import episodes, all or nothing, and learn from them once; returns their numbers."""
+        now = now_milliseconds()
+        encoded = await asyncio.to_thread(_encode_all, agent, logged, now)
+        command: Command[Imported] = ImportEpisodes(agent.number, encoded, now, _totals(encoded))
+        if remember is not None:
+            command = Answered(
+                command,
+                lambda stored: remember(f"{stored.numbers.start}-{stored.numbers.stop}"),
+            )
 
-    async def lines(self, agent: HostedAgent) -> AsyncIterator[dict[str, Any]]:
-        """Every episode that is over, oldest first."""
+        def applied(results: list[Imported]) -> None:
+            agent.count(results[0].logged.counters)
+            for event in results[0].logged.events:
+                self._events.publish(event)
+
+        submitted = self._database.writer.submit(UnitOfWork(commands=[command]), applied)
+        results: list[Imported] = await asyncio.shield(submitted)
+        self._trainer.request(agent)
+        return results[0].numbers
+
+    async def lines(self, agent: HostedAgent) -> AsyncIterator[JsonObject]:
+        """Every finished episode as an export line, oldest first."""
         first = 0
         while True:
-            page = await self._database.read(_read_page, agent, first)
-            for line in page:
-                yield line
+            page = await self._database.read(
+                episodes.stored_episodes_from, agent.number, first, _PAGE
+            )
+            for stored in page:
+                yield _line(agent, stored)
             if not page:
                 return
-            first = page[-1]["number"] + 1
+            first = page[-1].row.number + 1
 
 
-def _encode_all(agent: HostedAgent, logged: Sequence[LoggedEpisode]) -> list[_Encoded]:
-    return [_encode(agent, one, f"trajectories.{i}") for i, one in enumerate(logged)]
+def _encode_all(
+    agent: HostedAgent, logged: Sequence[LoggedEpisode], now: int
+) -> list[ImportedEpisode]:
+    return [_encode(agent, one, f"trajectories.{i}", now) for i, one in enumerate(logged)]
 
 
-def _encode(agent: HostedAgent, logged: LoggedEpisode, field_: str) -> _Encoded:
+def _encode(agent: HostedAgent, logged: LoggedEpisode, place: str, now: int) -> ImportedEpisode:
+    """Check a logged episode and encode it; ``place`` is where the client wrote it."""
     length, horizon = len(logged.actions), agent.horizon
     if length > horizon:
-        raise InvalidValue(f"{field_}.actions", f"at most {horizon}, the horizon, of them")
+        raise InvalidValue(f"{place}.actions", f"at most {horizon}, the horizon, of them")
     if len(logged.states) not in (length, length + 1):
-        raise InvalidValue(f"{field_}.states", "as many as actions, or one more")
+        raise InvalidValue(f"{place}.states", "as many as actions, or one more")
     states = [
-        agent.encode_state(state, f"{field_}.states.{i}") for i, state in enumerate(logged.states)
+        agent.encode_state(state, f"{place}.states.{i}") for i, state in enumerate(logged.states)
     ]
     actions = [
-        agent.actions.encode(action, f"{field_}.actions.{i}")
+        agent.actions.encode(action, f"{place}.actions.{i}")
         for i, action in enumerate(logged.actions)
     ]
-    ended = length < horizon and logged.status != "abandoned"
+    ended = length < horizon and logged.status is not EpisodeStatus.abandoned
     if logged.terminated is not None:
         ended = logged.terminated
     final = states.pop() if len(states) > length else None
-    wanted = _wanted(agent, logged, field_)
-    settled = bool(logged.verdicts) and (logged.settled or len(logged.verdicts) == wanted)
-    if logged.status is not None and (
-        settled or (logged.verdicts and logged.status == "abandoned")
-    ):
-        raise InvalidValue(f"{field_}.status", "labelled, where there is a label")
-    status = "labelled" if settled else logged.status or "awaiting_label"
-    label = majority(logged.verdicts) if settled else None
-    return _Encoded(states, actions, final, ended, status, wanted, label, logged)
+    wanted = _labels_wanted(agent, logged, place)
+    status = _status(logged, wanted, place)
+    return ImportedEpisode(
+        external_id=logged.external_id,
+        status=status,
+        label_required=status in (EpisodeStatus.labelled, EpisodeStatus.awaiting_label),
+        ended=ended,
+        final=None if final is None else final[0],
+        final_observation=_observation(final),
+        labels_wanted=wanted,
+        label=majority(logged.labels) if status is EpisodeStatus.labelled else None,
+        metadata=logged.metadata,
+        states=states,
+        actions=actions,
+        labels=[(given.label, given.labeller, given.comment) for given in logged.labels],
+        events=_events(logged, status, ended or final is not None, now),
+    )
 
 
-def _wanted(agent: HostedAgent, logged: LoggedEpisode, field_: str) -> int:
-    """How many labels an episode wants; its verdicts must fit in."""
-    if len({one.labeller for one in logged.verdicts}) < len(logged.verdicts):
-        expected = "one of each labeller, and of those without a name one together"
-        raise InvalidValue(f"{field_}.verdicts", expected)
+def _status(logged: LoggedEpisode, wanted: int, place: str) -> EpisodeStatus:
+    settled = bool(logged.labels) and (logged.settled or len(logged.labels) == wanted)
+    is_abandoned = logged.status is EpisodeStatus.abandoned
+    if logged.status is not None and (settled or (logged.labels and is_abandoned)):
+        raise InvalidValue(f"{place}.status", "labelled, where there is a label")
+    if settled:
+        return EpisodeStatus.labelled
+    return logged.status or EpisodeStatus.awaiting_label
+
+
+def _labels_wanted(agent: HostedAgent, logged: LoggedEpisode, place: str) -> int:
+    """How many labels an episode wants; the labels it has must fit in."""
+    if len({given.labeller for given in logged.labels}) < len(logged.labels):
+        expected = "one of each labeller, and at most one without a name"
+        raise InvalidValue(f"{place}.verdicts", expected)
     if logged.labels_wanted is None:
-        return max(agent.specification.labels_wanted, len(logged.verdicts))
-    if len(logged.verdicts) > logged.labels_wanted:
-        raise InvalidValue(f"{field_}.verdicts", f"at most {logged.labels_wanted}, labels_wanted")
+        return max(agent.specification.labels_wanted, len(logged.labels))
+    if len(logged.labels) > logged.labels_wanted:
+        raise InvalidValue(f"{place}.verdicts", f"at most {logged.labels_wanted}, labels_wanted")
     return logged.labels_wanted
 
 
-class _Import:
-    """The writes of an import, made row by row while they are written."""
-
-    def __init__(
-        self,
-        agent: HostedAgent,
-        encoded: list[_Encoded],
-        first: int,
-        first_event: int,
-        now: int,
-        also: Sequence[Write],
-    ) -> None:
-        self._agent, self._encoded, self._also = agent, encoded, also
-        self._first, self._first_event, self._now = first, first_event, now
-        self.count: Write | None = None
-
-    @property
-    def events(self) -> int:
-        """How many events the import is."""
-        return sum(1 + len(one.logged.verdicts) for one in self._encoded)
-
-    @property
-    def totals(self) -> dict[str, int]:
-        """How the counters of the agent change."""
-        totals = {"good": sum(one.label or 0 for one in self._encoded)}
-        for one in self._encoded:
-            totals[one.status] = totals.get(one.status, 0) + 1
-        return totals
-
-    def __iter__(self) -> Iterator[Write]:
-        for number, one in enumerate(self._encoded, self._first):
-            yield Write(commands.ADD_EPISODE, self._episode(number, one))
-        for number, one in enumerate(self._encoded, self._first):
-            yield Write(commands.ADD_FILED_STEP, self._steps(number, one))
-        for event in self.all_events():
-            yield event.stored()
-        for number, one in enumerate(self._encoded, self._first):
-            for voice, verdict in enumerate(one.logged.verdicts):
-                said = replace(verdict, at=self._now)
-                yield history(self._agent.number, number, voice, **asdict(said))
-        if self.count is not None:
-            yield self.count
-        yield from self._also
-
-    def all_events(self) -> Iterator[Event]:
-        """What happens: every episode is finished, or given up, and some are labelled."""
-        agent, number = self._agent.number, self._first_event
-        for episode, one in enumerate(self._encoded, self._first):
-            kind = "abandoned" if one.status == "abandoned" else "finished"
-            yield Event(agent, number, kind, episode, int(one.is_whole), self._now)
-            number += 1
-            for voice, verdict in enumerate(one.logged.verdicts):
-                yield Event(agent, number, "labelled", episode, verdict.label, self._now, voice)
-                number += 1
-
-    def _episode(self, number: int, one: _Encoded) -> dict[str, Any]:
-        index, value = one.final if one.final is not None else (None, None)
-        return {
-            "agent": self._agent.number,
-            "number": number,
-            "external_id": one.logged.external_id,
-            "mode": "imported",
-            "status": one.status,
-            "label_required": one.status in ("labelled", "awaiting_label"),
-            "policy_version": 0,
-            "length": len(one.actions),
-            "ended": one.ended,
-            "final": index,
-            "final_observation": value if isinstance(value, list) else None,
-            "labels_wanted": one.labels_wanted,
-            "verdicts": len(one.logged.verdicts),
-            "label": one.label,
-            "metadata": one.logged.metadata,
-            "created_at": self._now,
-            "finished_at": self._now,
-            "labelled_at": None if one.label is None else self._now,
-        }
-
-    def _steps(self, number: int, one: _Encoded) -> list[Row]:
-        pairs = zip(one.states, one.actions, strict=True)
-        return [
-            commands.step_row(self._agent.number, number, step, index, action, value)
-            for step, ((index, value), action) in enumerate(pairs)
-        ]
+def _observation(final: EncodedState | None) -> list[float] | None:
+    return final[1] if final is not None and isinstance(final[1], list) else None
 
 
-def _read_page(connection: Any, agent: HostedAgent, first: int) -> list[dict[str, Any]]:
-    page = list(reading.episodes_from(connection, agent.number, first, _PAGE))
-    labels = labelling.label_rows_of(connection, agent.number, [row.number for row, _ in page])
-    return [_line(agent, row, steps, labels[row.number]) for row, steps in page]
+def _events(
+    logged: LoggedEpisode, status: EpisodeStatus, final_known: bool, now: int
+) -> list[NewEvent]:
+    """The episode finished or was abandoned, and may have labels."""
+    kind = EventKind.abandoned if status is EpisodeStatus.abandoned else EventKind.finished
+    return [
+        NewEvent(kind, now, final_known=final_known),
+        *(
+            NewEvent(EventKind.labelled, now, slot=slot, label=given.label)
+            for slot, given in enumerate(logged.labels)
+        ),
+    ]
 
 
-def _line(
-    agent: HostedAgent, row: Any, steps: Sequence[Any], labels: Sequence[Any]
-) -> dict[str, Any]:
-    """One episode as one line; what import takes back."""
+def _totals(encoded: Sequence[ImportedEpisode]) -> CounterChange:
+    total = CounterChange(episodes=len(encoded), good=sum(one.label or 0 for one in encoded))
+    for one in encoded:
+        total = total.moved(None, one.status)
+    return total
+
+
+def _line(agent: HostedAgent, stored: StoredEpisode) -> JsonObject:
+    """One episode as a JSON line; import takes it back."""
+    row, steps = stored.row, stored.steps
     states = [agent.decode_state(step.state, step.observation) for step in steps]
     if row.final is not None:
         states.append(agent.decode_state(row.final, row.final_observation))
@@ -254,8 +199,8 @@ def _line(
         "label": row.label,
         "labels_wanted": row.labels_wanted,
         "verdicts": [
-            {"label": one.label, "labeller": one.labeller, "comment": one.comment}
-            for one in in_force(labels).values()
+            {"label": given.label, "labeller": given.labeller, "comment": given.comment}
+            for given in labels_in_force(stored.history).values()
         ],
         "metadata": row.metadata,
     }

@@ -1,131 +1,170 @@
-"""An episode's life beside its steps: it starts on a pinned plan, and is finished or abandoned."""
+"""The life of an episode beside its steps: start, finish, abandon."""
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
-from app.errors import Conflict
+from app.errors import Conflict, NotFound, Stale
 from app.metrics import Metrics
 from app.service.access.idempotency import Remember
-from app.service.agents.hosted_agent import HostedAgent
-from app.service.episodes import endings
-from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.runtime.cache import Loaded
-from app.service.runtime.commit import Changes
-from app.service.runtime.events import Broadcast
-from app.service.training.scheduler import Learning
-from app.storage import commands
-from app.storage.database import now_milliseconds
-from app.storage.sqlite.writer import Write
+from app.service.agents.hosted_agent import HostedAgent, HostedPlan, LearningState, choose_plan
+from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode
+from app.service.runtime.cache import Cache
+from app.service.runtime.commit import Commits
+from app.service.runtime.ids import episode_id
+from app.service.training.scheduler import Scheduler
+from app.service.training.trainer import Trainer
+from app.storage.commands.access import Answered
+from app.storage.commands.episodes import NewEpisode, StartedEpisode, StartEpisode
+from app.storage.database import Database, now_milliseconds
+from app.storage.queries import agents
+from app.storage.rows import EpisodeMode as EpisodeMode
+from app.storage.rows import EpisodeStatus as EpisodeStatus
+from app.storage.unit_of_work import Command, UnitOfWork
 
 
-class Play:
+@dataclass(frozen=True)
+class EpisodeRequest:
+    """What a client asks for when it starts an episode."""
+
+    mode: EpisodeMode = EpisodeMode.learn
+    wait: bool = True  # for learning that is under way
+    external_id: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    labels_wanted: int | None = None  # None takes the agent's number
+
+
+class Lifecycle:
     """Starts and ends episodes."""
 
     def __init__(
         self,
-        loaded: Loaded,
-        changes: Changes,
-        learning: Learning,
-        broadcast: Broadcast,
+        database: Database,
+        cache: Cache,
+        commits: Commits,
+        trainer: Trainer,
         metrics: Metrics,
-        wait_seconds: float,
+        scheduler: Scheduler,
     ) -> None:
-        self._loaded = loaded
-        self._changes = changes
-        self._learning = learning
-        self._broadcast = broadcast
+        self._database = database
+        self._cache = cache
+        self._commits = commits
+        self._trainer = trainer
         self._metrics = metrics
-        self._wait_seconds = wait_seconds
+        self._scheduler = scheduler
 
     async def start(
-        self,
-        agent: HostedAgent,
-        mode: str,
-        wait: bool,
-        external_id: str | None,
-        metadata: dict[str, Any],
-        labels_wanted: int | None = None,
-        remember: Remember | None = None,
+        self, agent: HostedAgent, request: EpisodeRequest, remember: Remember | None = None
     ) -> HostedEpisode:
-        """Start an episode on the policy in force, after learning that is under way if wanted.
+        """Start an episode on the policy in force, after learning under way if wanted."""
+        _check_may_start(agent)
+        if request.wait:
+            await self._catch_up(agent, request.mode)
+            _check_may_start(agent)
+        elif agent.shares_plans(request.mode) and agent.learning is not LearningState.failed:
+            self._trainer.request(agent, more=True)
+        try:
+            return await self._store(_Start(agent, request), remember)
+        except Stale:
+            if await self._database.read(agents.agent_row, agent.number) is None:
+                raise NotFound("agent", agent.id) from None
+            raise
 
-        ``labels_wanted`` is the agent's where it is not given.
-        """
-        self._may_start(agent)
-        if wait:
-            await self._catch_up(agent, mode)
-            self._may_start(agent)
-        elif self._lacks(agent, mode) and agent.learning != "failed":
-            self._learning.request(agent, more=True)
-        number = agent.next_episode
-        agent.next_episode += 1
-        plan = agent.plan_for(number, mode)
-        episode = HostedEpisode(agent, number, mode, plan)
-        episode.used = time.monotonic()
-        if labels_wanted is not None:
-            episode.labels_wanted = labels_wanted
-        row = {
-            "agent": agent.number,
-            "number": number,
-            "external_id": external_id,
-            "mode": mode,
-            "status": "running",
-            "label_required": plan.label_required,
-            "policy_version": plan.version,
-            "plan": plan.episode,
-            "ended": False,
-            "labels_wanted": episode.labels_wanted,
-            "verdicts": 0,
-            "metadata": metadata,
-            "created_at": now_milliseconds(),
-        }
-        self._loaded.episodes[episode.id] = episode
-        also = [] if remember is None else [remember(episode.id)]
-        stored = [Write(commands.ADD_EPISODE, row), agent.count(running=1), *also]
-        await self._changes.store(episode, stored)
+    async def _store(self, start: _Start, remember: Remember | None) -> HostedEpisode:
+        """Commit the start; the episode's number and plan come from the commit."""
+        agent = start.agent
+        command: Command[StartedEpisode] = StartEpisode(agent.number, start.decide)
+        if remember is not None:
+            command = Answered(
+                command, lambda started: remember(episode_id(agent.number, started.number))
+            )
+        started: list[HostedEpisode] = []
+
+        def applied(results: list[StartedEpisode]) -> None:
+            episode = start.hosted(results[0].number)
+            agent.count(results[0].counters)
+            self._cache.add_episode(episode)
+            started.append(episode)
+
+        await asyncio.shield(self._database.writer.submit(UnitOfWork(commands=[command]), applied))
         self._metrics.episodes.inc()
-        return episode
+        return started[0]
 
-    def _may_start(self, agent: HostedAgent) -> None:
-        if agent.paused:
-            raise Conflict("agent_paused", "the agent is paused: it starts no episodes")
-
-    async def _catch_up(self, agent: HostedAgent, mode: str) -> None:
+    async def _catch_up(self, agent: HostedAgent, mode: EpisodeMode) -> None:
         """Wait, within bounds, until what is known now is learned and there is a plan for it."""
-        deadline = time.monotonic() + self._wait_seconds
+        deadline = time.monotonic() + self._scheduler.longest_wait(agent.number)
         target = agent.last_lesson
         while (left := deadline - time.monotonic()) > 0:
+            if agent.deleted:
+                raise NotFound("agent", agent.id)
             behind = agent.learned < target
-            if not (behind or self._lacks(agent, mode)):
+            if not (behind or agent.shares_plans(mode)):
                 return
-            if agent.learning == "failed" and not self._learning.is_under_way(agent):
-                return  # it tries again at the next label
-            self._learning.request(agent, more=not behind)
-            await self._learning.wait(agent, left)
-
-    def _lacks(self, agent: HostedAgent, mode: str) -> bool:
-        """Whether the next episode would have to share a plan with one that runs beside it."""
-        shared = agent.running > 0 and agent.next_episode not in agent.plans
-        return not agent.plans or (mode == "learn" and shared)
+            if agent.learning is LearningState.failed and not self._trainer.is_under_way(agent):
+                return  # the next label tries again
+            self._trainer.request(agent, more=not behind)
+            await agent.wait(left)
 
     async def finish(self, episode_id: str, state: Any, terminated: bool | None) -> HostedEpisode:
-        """End an episode before the horizon, or say what its last step led to."""
-        episode = await self._changes.quiet(episode_id)
-        final = None if state is None else episode.agent.encode_state(state, "state")
-        if episode.status == "running":
-            event, stored = endings.end(episode, final, terminated is not False)
-        else:
-            event, stored = endings.report(episode, final, terminated is True)
-        await self._changes.store(episode, stored)
-        self._broadcast.publish(event)
-        return episode
+        """End an episode before the horizon, or report the state that its last step led to."""
+
+        def decide(episode: HostedEpisode) -> EpisodeUpdate:
+            final = None if state is None else episode.agent.encode_state(state, "state")
+            now = now_milliseconds()
+            if episode.status is EpisodeStatus.running:
+                return episode.decide_end(final, terminated is not False, now)
+            return episode.decide_report(final, terminated is True, now)
+
+        return await self._commits.change(episode_id, decide)
 
     async def abandon(self, episode_id: str) -> HostedEpisode:
-        """Give an episode up: its transitions count, and no label will come."""
-        episode = await self._changes.quiet(episode_id)
-        event, stored = endings.give_up(episode)
-        await self._changes.store(episode, stored)
-        self._broadcast.publish(event)
-        return episode
+        """Abandon an episode: its transitions count, and no label will come."""
+        return await self._commits.change(
+            episode_id, lambda episode: episode.decide_abandon(now_milliseconds())
+        )
+
+
+class _Start:
+    """The decision about a starting episode, from the plans in force when it was asked for."""
+
+    def __init__(self, agent: HostedAgent, request: EpisodeRequest) -> None:
+        self.agent = agent
+        self._request = request
+        self._wanted = request.labels_wanted or agent.specification.labels_wanted
+        self._now = now_milliseconds()
+        self._choose: Callable[[int], HostedPlan] = _chooser(agent, request.mode)
+
+    def decide(self, number: int) -> NewEpisode:
+        """The row of the episode with this number."""
+        plan = self._choose(number)
+        return NewEpisode(
+            self._request.external_id,
+            self._request.mode,
+            plan.label_required,
+            plan.version,
+            plan.episode,
+            self._wanted,
+            self._request.metadata,
+            self._now,
+        )
+
+    def hosted(self, number: int) -> HostedEpisode:
+        """The episode with this number in memory."""
+        plan = self._choose(number)
+        return HostedEpisode(self.agent, number, self._request.mode, plan, self._wanted)
+
+
+def _chooser(agent: HostedAgent, mode: EpisodeMode) -> Callable[[int], HostedPlan]:
+    plans, version, actions = agent.plans, agent.version, agent.actions.size
+    return lambda number: choose_plan(plans, version, actions, number, mode)
+
+
+def _check_may_start(agent: HostedAgent) -> None:
+    if agent.deleted:
+        raise NotFound("agent", agent.id)
+    if agent.paused:
+        raise Conflict("agent_paused", "The agent is paused. Unpause it to start episodes.")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.errors import InvalidValue, NotFound
-from app.service.runtime.cache import Loaded
+from app.service.runtime.cache import Cache
 from app.service.runtime.ids import read_episode_id
-from app.storage import commands
+from app.storage.commands.recordings import DropRecording, PutRecording
 from app.storage.database import Database, now_milliseconds
-from app.storage.queries import reading
-from app.storage.sqlite.writer import Write
+from app.storage.queries import recordings
 
 MEDIA_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "video/mp4", "video/webm")
 
@@ -45,38 +44,39 @@ def media_type_of(content: bytes) -> str | None:
 class Recordings:
     """One recording for each episode at most."""
 
-    def __init__(self, database: Database, loaded: Loaded) -> None:
+    def __init__(self, database: Database, cache: Cache) -> None:
         self._database = database
-        self._loaded = loaded
+        self._cache = cache
 
     async def put(self, episode: str, content: bytes) -> Recording:
         """Attach a recording to an episode, in place of the one that it had."""
         media_type = media_type_of(content)
         if media_type is None:
             raise InvalidValue("body", f"one of {', '.join(MEDIA_TYPES)}")
-        hosted = await self._loaded.episode(episode)
+        hosted = await self._cache.episode(episode)
         recording = Recording(media_type, len(content), now_milliseconds())
-        row = {
-            "agent": hosted.agent.number,
-            "episode": hosted.number,
-            "media_type": media_type,
-            "size": recording.size,
-            "content": content,
-            "at": recording.at,
-        }
-        await self._database.write([Write(commands.RECORD, row)])
+        await self._database.commit(
+            PutRecording(
+                hosted.agent.number,
+                hosted.number,
+                media_type,
+                recording.size,
+                content,
+                recording.at,
+            )
+        )
         return recording
 
     async def find(self, episode: str) -> Recording | None:
         """What is known of the recording of an episode, if it has one."""
-        await self._loaded.episode(episode)
-        row = await self._database.read(reading.recording_row, *read_episode_id(episode))
+        await self._cache.episode(episode)
+        row = await self._database.read(recordings.recording_row, *read_episode_id(episode))
         return None if row is None else Recording(row.media_type, row.size, row.at)
 
     async def read(self, episode: str, first: int, length: int) -> bytes:
         """Some of its bytes."""
         content = await self._database.read(
-            reading.recording_part, *read_episode_id(episode), first, length
+            recordings.recording_part, *read_episode_id(episode), first, length
         )
         if content is None:
             raise NotFound("recording", episode, "of episode")
@@ -87,5 +87,4 @@ class Recordings:
         if await self.find(episode) is None:
             raise NotFound("recording", episode, "of episode")
         agent, number = read_episode_id(episode)
-        row = {"the_agent": agent, "the_episode": number}
-        await self._database.write([Write(commands.DROP_RECORDING, row)])
+        await self._database.commit(DropRecording(agent, number))

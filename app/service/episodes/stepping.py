@@ -6,86 +6,87 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from app.errors import NotFound, PlauditError
+from app.errors import NotFound, PlauditError, Stale
 from app.metrics import Metrics
-from app.service.agents.hosted_agent import Event
-from app.service.episodes import endings
-from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.runtime.cache import Loaded
-from app.service.runtime.commit import Changes
-from app.service.runtime.events import Broadcast
-from app.service.runtime.filing import Filing
-from app.storage import commands
-from app.storage.sqlite.writer import Row, Write
+from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, StepDecision
+from app.service.runtime.cache import Cache
+from app.service.runtime.commit import Commits
+from app.storage.database import now_milliseconds
+
+_ATTEMPTS = 3
 
 
 class StepTaken(NamedTuple):
-    """What a step was answered with."""
+    """The answer to a step."""
 
     episode: HostedEpisode
     step: int
     action: int
     last: bool
-    is_new: bool  # or the answer to a retry
 
 
-class Entry(Protocol):
+class StepRequest(Protocol):
     """One step of many, as a client sent it."""
 
     @property
     def episode(self) -> str:
-        """Its id."""
+        """The id of its episode."""
 
     @property
     def step(self) -> int | None:
-        """Which one it is, where the client says so."""
+        """Its number, where the client gives one."""
 
     @property
     def state(self) -> Any:
-        """As the client wrote it."""
+        """The state as the client sent it."""
 
 
-AnEntry = TypeVar("AnEntry", bound=Entry)
+AnyStep = TypeVar("AnyStep", bound=StepRequest)
+
+
+class _Decided(NamedTuple):
+    """A step that is decided and, unless it is a retry, not stored yet."""
+
+    answer: StepTaken
+    step: StepDecision | None
+    end: EpisodeUpdate | None
 
 
 class Stepping:
     """Takes the steps of episodes."""
 
-    def __init__(
-        self,
-        loaded: Loaded,
-        changes: Changes,
-        filing: Filing,
-        broadcast: Broadcast,
-        metrics: Metrics,
-    ) -> None:
-        self._loaded = loaded
-        self._changes = changes
-        self._filing = filing
-        self._broadcast = broadcast
+    def __init__(self, cache: Cache, commits: Commits, metrics: Metrics) -> None:
+        self._cache = cache
+        self._commits = commits
         self._metrics = metrics
 
     async def step(self, episode_id: str, step: int | None, state: Any) -> StepTaken:
-        """Take the next step, or the last one again; durable when it returns."""
-        episode = self._loaded.episodes.get(episode_id)
-        while episode is None or episode.is_unsettled:
-            if episode is not None:
-                await self._changes.settled(episode)
-            episode = await self._loaded.episode(episode_id)
-        work = _Work()
-        taken = work.take(episode, step, state)
-        if taken.is_new:
-            await self._changes.store(episode, work.stored())
-            self._finish(work)
-        return taken
+        """Take the next step, or answer a retry of the last one; durable when it returns."""
+        attempt = 0
+        while True:
+            episode = self._cache.episodes.get(episode_id)
+            if episode is None or episode.is_changing:
+                episode = await self._commits.settled(episode_id)
+            decided = _decide(episode, step, state)
+            if decided.step is None:
+                return decided.answer
+            try:
+                await self._commits.store([(episode, decided.step, decided.end)])
+            except Stale:  # another process took the step
+                attempt += 1
+                if attempt == _ATTEMPTS:
+                    raise
+                continue
+            self._count([episode])
+            return decided.answer
 
     async def step_many(
-        self, entries: Sequence[AnEntry]
-    ) -> list[tuple[AnEntry, StepTaken | PlauditError]]:
-        """Take steps of many episodes with one write; each gives its own result or error.
+        self, entries: Sequence[AnyStep]
+    ) -> list[tuple[AnyStep, StepTaken | PlauditError]]:
+        """Take steps of many episodes with one commit; each gives its own result or error.
 
-        What has to wait, for a write under way or for an earlier entry of the same episode, is
-        taken in another round.
+        An entry that has to wait, for a commit under way or for an earlier entry of the same
+        episode, is taken in another round.
         """
         results: list[Any] = [None] * len(entries)
         left = list(range(len(entries)))
@@ -93,79 +94,70 @@ class Stepping:
             left = await self._round(entries, left, results)
             for i in left:
                 try:
-                    await self._changes.quiet(entries[i].episode)
+                    await self._commits.settled(entries[i].episode)
                 except PlauditError as error:
                     results[i] = error
             left = [i for i in left if results[i] is None]
         return list(zip(entries, results, strict=True))
 
     async def _round(
-        self, entries: Sequence[Entry], left: Sequence[int], results: list[Any]
+        self, entries: Sequence[StepRequest], left: Sequence[int], results: list[Any]
     ) -> list[int]:
-        """Take every step that can be taken now; those that have to wait."""
-        work, together, waiting = _Work(), [], []
-        episodes = self._loaded.episodes
+        """Take every step that can be taken now; returns those that have to wait."""
+        changes: dict[HostedEpisode, _Decided] = {}
+        stored: list[int] = []
+        waiting: list[int] = []
         for i in left:
             entry = entries[i]
-            episode = episodes.get(entry.episode)
-            if episode is None or episode.is_unsettled or episode in work.episodes:
+            episode = self._cache.episodes.get(entry.episode)
+            if episode is None or episode.is_changing or episode in changes:
                 waiting.append(i)
                 continue
             try:
-                taken = results[i] = work.take(episode, entry.step, entry.state)
+                decided = _decide(episode, entry.step, entry.state)
             except PlauditError as error:
                 results[i] = error
                 continue
-            if taken.is_new:
-                together.append(i)
-        if together:
+            results[i] = decided.answer
+            if decided.step is not None:
+                changes[episode] = decided
+                stored.append(i)
+        if changes:
             try:
-                await self._changes.store_together(list(work.episodes), work.stored())
-            except PlauditError as error:  # of one write, and so of each
-                for i in together:
+                await self._commits.store(
+                    [(episode, one.step, one.end) for episode, one in changes.items()]
+                )
+            except Stale:  # another process took some of them: each is decided again
+                for i in stored:
+                    results[i] = None
+                waiting += stored
+            except PlauditError as error:  # one commit, so it is the error of each
+                for i in stored:
                     results[i] = error
             else:
-                self._finish(work)
+                self._count(list(changes))
         return waiting
 
-    def _finish(self, work: _Work) -> None:
-        """Steps are on disk."""
+    def _count(self, episodes: Sequence[HostedEpisode]) -> None:
         now = time.monotonic()
-        for episode in work.episodes:
+        for episode in episodes:
             episode.used = episode.agent.used = now
-        self._metrics.steps.inc(len(work.episodes))
-        self._filing.count(len(work.episodes))
-        for event in work.events:
-            self._broadcast.publish(event)
+        self._metrics.steps.inc(len(episodes))
 
 
-class _Work:
-    """Steps that are stored together."""
-
-    def __init__(self) -> None:
-        self.episodes: dict[HostedEpisode, None] = {}  # in order, each once
-        self.events: list[Event] = []
-        self._rows: list[Row] = []
-        self._ends: list[Write] = []
-
-    def take(self, episode: HostedEpisode, step: int | None, state: Any) -> StepTaken:
-        """The next step of an episode, or the last one again."""
-        agent = episode.agent
-        if agent.deleted:
-            raise NotFound("episode", episode.id)
-        index, value = agent.encode_state(state, "state")
-        is_new = not episode.repeats(step, value)
-        if is_new:
-            episode.must_run()
-            self._rows.append(episode.take(index, value))
-            self.episodes[episode] = None
+def _decide(episode: HostedEpisode, step: int | None, state: Any) -> _Decided:
+    """Decide the next step of an episode, or answer a retry of its last one."""
+    agent = episode.agent
+    if agent.deleted:
+        raise NotFound("episode", episode.id)
+    index, value = agent.encode_state(state, "state")
+    if episode.repeats(step, value):
         last = episode.length == agent.horizon
-        if is_new and last:
-            event, ends = endings.end(episode, None, ended=False)
-            self.events.append(event)
-            self._ends += ends
-        return StepTaken(episode, episode.length - 1, episode.action, last, is_new)
-
-    def stored(self) -> list[Write]:
-        """What to write."""
-        return [Write(commands.ADD_STEP, self._rows), *self._ends]
+        return _Decided(StepTaken(episode, episode.length - 1, episode.action, last), None, None)
+    episode.check_running()
+    decision = episode.decide_step(index, value)
+    last = episode.length + 1 == agent.horizon
+    end = None
+    if last:
+        end = episode.decide_end(None, False, now_milliseconds(), length=agent.horizon)
+    return _Decided(StepTaken(episode, episode.length, decision.action, last), decision, end)

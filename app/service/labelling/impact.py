@@ -1,35 +1,34 @@
-"""What a verdict changed: the predicted success of its episode, and decisions of the policy."""
+"""The impact of a label: the predicted success of its episode, and decisions of the policy."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 import numpy as np
+from cachetools import LRUCache
 
 from app.errors import NotFound
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.episodes.trajectories import trajectory_of
-from app.service.runtime.cache import Loaded
-from app.service.training.scheduler import Learning
-from app.service.training.worker import EXPLOIT
+from app.service.runtime.cache import Cache
+from app.service.training.trainer import Trainer
 from app.storage.database import Database
-from app.storage.queries import reading
+from app.storage.queries import episodes
 
-_MOST_REMEMBERED = 2000  # verdicts
+_CACHE_BYTES = 64_000_000  # of what is remembered about labels, plans included
 _MOST_COMPARED = 4000  # decisions of a policy
 # Policies that can be asked what they do at a step and a state with nothing before it.
 _COMPARABLE = ("grid", "markov", "reward", "tracked")
 
 
 @dataclass(frozen=True)
-class Change:
-    """What a verdict changed; None where it is not known."""
+class Impact:
+    """What a label changed; None where it is not known."""
 
-    learned: bool  # whether the policy in force knows the verdict
+    learned: bool  # whether the policy in force knows the label
     before: float | None  # the predicted success of the episode
     after: float | None
     changed: int | None  # decisions of the policy
@@ -38,69 +37,69 @@ class Change:
 
 @dataclass(frozen=True)
 class Before:
-    """How things stood when a verdict was given."""
+    """How things stood when a label was given."""
 
     predicted: float | None
     plan: HostedPlan | None
-    event: int = 0  # the verdict's number in the log
+    event: int = 0  # the label's number in the log
+
+    def size(self) -> int:
+        """Roughly how many bytes are kept alive by remembering this."""
+        arrays = {} if self.plan is None else self.plan.policy.arrays()
+        return 500 + sum(array.nbytes for array in arrays.values())
 
 
-class Effects:
-    """Remembers how things stood before each verdict, for who gave it and for nobody else."""
+class Impacts:
+    """Remembers how things stood before each label, for the labeller who gave it."""
 
-    def __init__(self, database: Database, loaded: Loaded, learning: Learning) -> None:
+    def __init__(self, database: Database, cache: Cache, trainer: Trainer) -> None:
         self._database = database
-        self._loaded = loaded
-        self._learning = learning
-        self._before: OrderedDict[tuple[str, str | None], Before] = OrderedDict()
+        self._cache = cache
+        self._trainer = trainer
+        self._before: LRUCache[tuple[str, str | None], Before] = LRUCache(_CACHE_BYTES, Before.size)
 
-    async def look(self, hosted: HostedEpisode) -> Before:
+    async def look(self, episode: HostedEpisode) -> Before:
         """How things stand now."""
-        return Before(await self._predict(hosted), _shown(hosted.agent))
+        return Before(await self._predict(episode), episode.agent.representative_plan())
 
-    def remember(self, hosted: HostedEpisode, labeller: str | None, before: Before) -> None:
-        """A verdict was given just now; ``before`` is how things stood."""
-        key = hosted.id, labeller
-        self._before[key] = replace(before, event=hosted.agent.last_lesson)
-        self._before.move_to_end(key)
-        if len(self._before) > _MOST_REMEMBERED:
-            self._before.popitem(last=False)
+    def remember(self, episode: HostedEpisode, labeller: str | None, before: Before) -> None:
+        """Remember how things stood before a label that was just given."""
+        remembered = replace(before, event=episode.agent.last_lesson)
+        if remembered.size() > _CACHE_BYTES:
+            remembered = replace(remembered, plan=None)  # a plan too large to keep
+        self._before[episode.id, labeller] = remembered
 
     def forget(self, episode: str, labeller: str | None) -> None:
-        """A verdict was taken back."""
+        """Forget a label that was withdrawn."""
         self._before.pop((episode, labeller), None)
 
-    async def change(self, episode: str, labeller: str | None, seconds: float) -> Change:
-        """What somebody's verdict changed, once it is learned; waits for that, but not for ever."""
-        before = self._before.get((episode, labeller))
+    async def of_label(self, episode_id: str, labeller: str | None, seconds: float) -> Impact:
+        """What a labeller's label changed, once it is learned; waits at most ``seconds``."""
+        before = self._before.get((episode_id, labeller))
         if before is None:
-            raise NotFound("label", episode[:80], "given here to episode")
-        hosted = await self._loaded.episode(episode)
-        agent, deadline = hosted.agent, time.monotonic() + seconds
-        while agent.learned < before.event and self._learning.is_under_way(agent):
+            raise NotFound("label", episode_id[:80], "given here to episode")
+        episode = await self._cache.episode(episode_id)
+        agent, deadline = episode.agent, time.monotonic() + seconds
+        while agent.learned < before.event and self._trainer.is_under_way(agent):
             left = deadline - time.monotonic()
             if left <= 0:
                 break
-            await self._learning.wait(agent, left)
+            await agent.wait(left)
         if agent.learned < before.event:
-            return Change(False, before.predicted, None, None, None)
-        after, plan = await self._predict(hosted), _shown(agent)
+            return Impact(False, before.predicted, None, None, None)
+        after, plan = await self._predict(episode), agent.representative_plan()
         changed, compared = await asyncio.to_thread(_compare, agent, before.plan, plan)
-        return Change(True, before.predicted, after, changed, compared)
+        return Impact(True, before.predicted, after, changed, compared)
 
-    async def _predict(self, hosted: HostedEpisode) -> float | None:
-        """What the model in force makes of an episode."""
-        insight = await self._loaded.insight(hosted.agent)
-        row = await self._database.read(reading.episode_row, hosted.agent.number, hosted.number)
-        if insight is None or row is None:
+    async def _predict(self, episode: HostedEpisode) -> float | None:
+        """What the model in force predicts for an episode."""
+        insight = await self._cache.insight(episode.agent)
+        stored = await self._database.read(
+            episodes.stored_episode, episode.agent.number, episode.number
+        )
+        if insight is None or stored is None:
             return None
-        steps = await self._database.read(reading.step_rows, hosted.agent.number, hosted.number)
-        return insight.predict(trajectory_of(steps, row.final, row.ended))
-
-
-def _shown(agent: HostedAgent) -> HostedPlan | None:
-    """The plan that stands for what an agent would do: without luck, if there is one."""
-    return agent.plans.get(EXPLOIT) or agent.newest_plan()
+        return insight.predict(trajectory_of(stored.steps, stored.row.final, stored.row.ended))
 
 
 def _compare(

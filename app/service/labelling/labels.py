@@ -1,179 +1,135 @@
-"""Verdicts: given, replaced, withdrawn, timed out; and which episode to judge next."""
+"""Labels: give, replace, withdraw, at any time and in any order."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
+from collections.abc import Callable
 from dataclasses import replace
 
-from app.errors import Conflict, NotFound, PlauditError
+from app.errors import Conflict
 from app.metrics import Metrics
-from app.service.agents.hosted_agent import Event, HostedAgent
-from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.episodes.lifecycle import Play
-from app.service.labelling import slots
-from app.service.labelling.verdicts import TIMEOUT, Verdict
-from app.service.runtime.cache import Loaded
-from app.service.runtime.commit import Changes
-from app.service.runtime.events import Broadcast
-from app.service.runtime.ids import episode_id
-from app.service.training.process_pool import LearningProcesses
-from app.service.training.scheduler import Learning
-from app.service.training.worker import RankingJob
-from app.storage.database import Database, now_milliseconds
-from app.storage.queries import reading
-from app.storage.sqlite.writer import Write
+from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode
+from app.service.labelling.slots import TIMEOUT, GivenLabel, free_slot
+from app.service.runtime.commit import Commits
+from app.service.training.trainer import Trainer
+from app.storage.database import now_milliseconds
+from app.storage.rows import EpisodeStatus
 
-log = logging.getLogger(__name__)
-
-MOST_RANKED = 2000  # episodes of one agent that are compared
-MOST_AGENTS = 200  # whose waiting episodes are compared with one another
-_AT_ONCE = 200  # overdue labels handled together
+Decide = Callable[[HostedEpisode], EpisodeUpdate | None]
 
 
-class Judgement:
-    """Takes labels at any time and in any order."""
+class Labels:
+    """Takes labels, and has the agent learn from them."""
 
-    def __init__(
-        self,
-        database: Database,
-        loaded: Loaded,
-        learning: Learning,
-        processes: LearningProcesses,
-        changes: Changes,
-        play: Play,
-        broadcast: Broadcast,
-        metrics: Metrics,
-    ) -> None:
-        self._database = database
-        self._loaded = loaded
-        self._learning = learning
-        self._processes = processes
-        self._changes = changes
-        self._play = play
-        self._broadcast = broadcast
+    def __init__(self, commits: Commits, trainer: Trainer, metrics: Metrics) -> None:
+        self._commits = commits
+        self._trainer = trainer
         self._metrics = metrics
-        self._ranked: dict[int, tuple[tuple[int, tuple[int, ...]], list[float]]] = {}
 
-    async def give(self, episode: str, verdict: Verdict) -> HostedEpisode:
-        """Label an episode; one's own label again is harmless, another is refused."""
-        hosted = await self._judged(episode)
-        voice = hosted.voice_of(verdict.labeller)
-        if voice is None:
-            return await self._label(hosted, slots.voice_for(hosted), verdict)
-        own = hosted.verdicts[voice].label
-        if own == verdict.label:
-            return hosted
-        by = "" if hosted.labels_wanted == 1 else " by this labeller"
-        raise Conflict(
-            "already_labelled", f"the episode is labelled {own}{by}; PUT replaces a label"
-        )
+    async def give(self, episode_id: str, given: GivenLabel) -> HostedEpisode:
+        """Label an episode; the same label again is harmless, another is refused."""
 
-    async def replace(self, episode: str, verdict: Verdict) -> HostedEpisode:
-        """Label an episode whatever one's label was: as if this had been it from the start."""
-        hosted = await self._judged(episode)
-        voice = hosted.voice_of(verdict.labeller)
-        if voice is None:
-            voice = slots.voice_for(hosted)
-        elif hosted.verdicts[voice].label == verdict.label:
-            return hosted
-        return await self._label(hosted, voice, verdict)
+        def decide(episode: HostedEpisode) -> EpisodeUpdate | None:
+            check_can_be_labelled(episode)
+            slot = episode.slot_of(given.labeller)
+            if slot is None:
+                return _set(episode, free_slot(episode.labels, episode.labels_wanted), given)
+            known = episode.labels[slot].label
+            if known == given.label:
+                return None
+            by = "" if episode.labels_wanted == 1 else " by this labeller"
+            raise Conflict(
+                "already_labelled",
+                f"The episode is labelled {known}{by}. Use PUT to replace the label.",
+            )
 
-    async def withdraw(self, episode: str, labeller: str | None = None) -> HostedEpisode:
-        """Take one's label back, as if it had never been given."""
-        hosted = await self._judged(episode)
-        voice = hosted.voice_of(labeller)
-        if voice is None:
-            by = "" if hosted.labels_wanted == 1 else " of this labeller"
-            raise Conflict("not_labelled", f"the episode has no label{by} to withdraw")
-        changed = slots.withdraw(hosted, voice, labeller, now_milliseconds())
-        return await self._learn(hosted, *changed)
+        return await self._learn(episode_id, decide, given)
 
-    async def _label(
-        self, hosted: HostedEpisode, voice: int, verdict: Verdict, settled: bool = False
-    ) -> HostedEpisode:
-        self._metrics.labels.labels(str(verdict.label)).inc()
-        said = replace(verdict, at=now_milliseconds())
-        return await self._learn(hosted, *slots.give(hosted, voice, said, settled))
+    async def replace(self, episode_id: str, given: GivenLabel) -> HostedEpisode:
+        """Set a label, replacing an earlier one as if it had never been given."""
 
-    async def _judged(self, episode: str) -> HostedEpisode:
-        """An episode that can be judged, with no write under way."""
-        hosted = await self._changes.quiet(episode)
-        if hosted.status == "running":
-            raise Conflict("episode_running", "the episode is still running; finish it first")
-        if hosted.status == "abandoned":
-            raise Conflict("episode_abandoned", "the episode was given up; it takes no label")
-        return hosted
+        def decide(episode: HostedEpisode) -> EpisodeUpdate | None:
+            check_can_be_labelled(episode)
+            slot = episode.slot_of(given.labeller)
+            if slot is None:
+                slot = free_slot(episode.labels, episode.labels_wanted)
+            elif episode.labels[slot].label == given.label:
+                return None
+            return _set(episode, slot, given)
+
+        return await self._learn(episode_id, decide, given)
+
+    async def withdraw(self, episode_id: str, labeller: str | None = None) -> HostedEpisode:
+        """Withdraw a labeller's label as if it had never been given."""
+
+        def decide(episode: HostedEpisode) -> EpisodeUpdate:
+            check_can_be_labelled(episode)
+            slot = episode.slot_of(labeller)
+            if slot is None:
+                by = "" if episode.labels_wanted == 1 else " of this labeller"
+                raise Conflict("not_labelled", f"The episode has no label{by} to withdraw.")
+            return episode.decide_withdrawal(slot, labeller, now_milliseconds())
+
+        return await self._learn(episode_id, decide)
+
+    async def expire(self, episode_id: str) -> None:
+        """Apply the timeout of an overdue episode.
+
+        Labels that are there decide. Without any the default label is given; without a default
+        the episode is abandoned.
+        """
+        episode = await self._commits.settled(episode_id)
+        if episode.status is not EpisodeStatus.awaiting_label:
+            return
+        default = episode.agent.specification.default_label
+        if not episode.labels and default is not None:
+            given = GivenLabel(default, TIMEOUT)
+            await self._learn(episode_id, lambda one: _default_label(one, given), given)
+        else:
+            await self._commits.change(episode_id, _settle_or_abandon)
 
     async def _learn(
-        self, hosted: HostedEpisode, event: Event, stored: list[Write]
+        self, episode_id: str, decide: Decide, given: GivenLabel | None = None
     ) -> HostedEpisode:
-        """Store a change of an episode's verdicts, and learn from it."""
-        await self._store(hosted, event, stored)
-        self._learning.request(hosted.agent)
-        return hosted
+        """Change the labels of an episode, and have its agent learn from that."""
+        changed = False
 
-    async def _store(self, hosted: HostedEpisode, event: Event, stored: list[Write]) -> None:
-        await self._changes.store(hosted, stored)
-        self._broadcast.publish(event)
+        def noted(episode: HostedEpisode) -> EpisodeUpdate | None:
+            nonlocal changed
+            update = decide(episode)
+            changed = update is not None
+            return update
 
-    async def expire(self) -> None:
-        """Do with overdue episodes what was asked for."""
-        due = await self._database.read(reading.episodes_due, now_milliseconds(), _AT_ONCE)
-        for agent, number in due:
-            try:
-                await self._expire(episode_id(agent, number))
-            except PlauditError as error:
-                log.warning(
-                    "an overdue label could not be given",
-                    extra={"episode": episode_id(agent, number), "reason": str(error)},
-                )
+        episode = await self._commits.change(episode_id, noted)
+        if changed:
+            if given is not None:
+                self._metrics.labels.labels(str(given.label)).inc()
+            self._trainer.request(episode.agent)
+        return episode
 
-    async def _expire(self, episode: str) -> None:
-        """The verdicts that are there decide; without any the default does, or it is given up."""
-        hosted = await self._changes.quiet(episode)
-        label = hosted.agent.specification.default_label
-        if hosted.status != "awaiting_label":
-            return
-        if hosted.verdicts:
-            await self._store(hosted, *slots.settle(hosted, now_milliseconds()))
-        elif label is None:
-            await self._play.abandon(hosted.id)
-        else:
-            await self._label(hosted, 0, Verdict(label, TIMEOUT), settled=True)
 
-    async def most_informative(self, agent: HostedAgent) -> list[tuple[float, int]]:
-        """The episodes that wait for a label, the one that teaches the most first."""
-        numbers = await self._database.read(reading.waiting_numbers, agent.number, MOST_RANKED)
-        key = agent.version, tuple(numbers)
-        known = self._ranked.get(agent.number)
-        if known is None or known[0] != key:
-            scores = [0.0] * len(numbers)
-            if numbers:
-                job = RankingJob(agent.number, tuple(numbers))
-                scores = await self._processes.run(job)
-            known = self._ranked[agent.number] = key, scores
-        # Of two that teach the same the older goes first.
-        return sorted(zip(known[1], numbers, strict=True), key=lambda pair: (-pair[0], pair[1]))
+def check_can_be_labelled(episode: HostedEpisode) -> None:
+    """Refuse labels of an episode that still runs or was abandoned."""
+    if episode.status is EpisodeStatus.running:
+        raise Conflict(
+            "episode_running", "The episode is still running. Finish it before labelling it."
+        )
+    if episode.status is EpisodeStatus.abandoned:
+        raise Conflict("episode_abandoned", "The episode was abandoned and takes no label.")
 
-    async def agents_waiting(self, agent: int | None) -> list[int]:
-        """One agent, or those that have episodes waiting."""
-        if agent is not None:
-            return [agent]
-        return await self._database.read(reading.agents_waiting, MOST_AGENTS)
 
-    async def queue(self, agent: int | None) -> list[tuple[float, int, int]]:
-        """(information, agent, number) of what waits, at one agent or at all; the most first."""
+def _set(episode: HostedEpisode, slot: int, given: GivenLabel) -> EpisodeUpdate:
+    return episode.decide_label(slot, replace(given, at=now_milliseconds()))
 
-        async def one(number: int) -> list[tuple[float, int, int]]:
-            try:
-                agent = await self._loaded.agent(number)
-            except NotFound:
-                return []
-            ranked = await self.most_informative(agent)
-            return [(score, number, episode) for score, episode in ranked]
 
-        agents = await self.agents_waiting(agent)
-        parts = await asyncio.gather(*(one(number) for number in agents))
-        whole = [entry for part in parts for entry in part]
-        return sorted(whole, key=lambda entry: (-entry[0], entry[1], entry[2]))
+def _default_label(episode: HostedEpisode, given: GivenLabel) -> EpisodeUpdate | None:
+    if episode.status is not EpisodeStatus.awaiting_label or episode.labels:
+        return None
+    return episode.decide_label(0, replace(given, at=now_milliseconds()), settled=True)
+
+
+def _settle_or_abandon(episode: HostedEpisode) -> EpisodeUpdate | None:
+    if episode.status is not EpisodeStatus.awaiting_label:
+        return None
+    if episode.labels:
+        return episode.decide_settlement(now_milliseconds())
+    return episode.decide_abandon(now_milliseconds())

@@ -1,4 +1,4 @@
-"""The labelling desk: the next episode for each person, and their verdicts."""
+"""The labelling desk: the next episode for each labeller, and their labels."""
 
 from __future__ import annotations
 
@@ -9,41 +9,47 @@ from collections.abc import Sequence
 
 from app.errors import Conflict, NotFound, PlauditError
 from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.labelling import slots
-from app.service.labelling.impact import Effects
-from app.service.labelling.labels import MOST_AGENTS, MOST_RANKED, Judgement
+from app.service.labelling.impact import Impacts
+from app.service.labelling.labels import Labels
 from app.service.labelling.leases import Leases
-from app.service.labelling.verdicts import Verdict
-from app.service.runtime.cache import Loaded
+from app.service.labelling.ranking import MOST_AGENTS, MOST_RANKED, Ranking
+from app.service.labelling.slots import GivenLabel
+from app.service.runtime.cache import Cache
 from app.service.runtime.ids import episode_id, read_episode_id
-from app.service.training.scheduler import Learning
 from app.storage.database import Database
-from app.storage.queries import labelling, reading
+from app.storage.queries import labels as label_queries
+from app.storage.rows import EpisodeStatus
 
-_PATIENCE_SECONDS = 1.0  # to wait for an order; then one by age has to do
-_STALE_SECONDS = 1.0  # an order as old as this is worked out anew, behind the back of whoever asks
+_PATIENCE_SECONDS = 1.0  # to wait for a ranking; after that the oldest episodes are shown
+_STALE_SECONDS = 1.0  # a ranking older than this is refreshed in the background
 _MOST_REMEMBERED = 2000  # people who skipped something
 _AT_ONCE = 100  # episodes looked at together
 
 
-class Desk:
+class LabelQueue:
     """Hands out episodes, the most informative first, each to one holder at a time."""
 
     def __init__(
-        self, database: Database, loaded: Loaded, judgement: Judgement, learning: Learning
+        self,
+        database: Database,
+        cache: Cache,
+        labels: Labels,
+        ranking: Ranking,
+        impacts: Impacts,
     ) -> None:
         self._database = database
-        self._loaded = loaded
-        self._judgement = judgement
+        self._cache = cache
+        self._labels = labels
+        self._ranking = ranking
+        self._impacts = impacts
         self.leases = Leases()
-        self.effects = Effects(database, loaded, learning)
         self._orders: dict[int | None, tuple[float, list[str]]] = {}
-        self._ranking: dict[int | None, asyncio.Task[None]] = {}
+        self._refreshing: dict[int | None, asyncio.Task[None]] = {}
         self._skipped: OrderedDict[str, set[str]] = OrderedDict()
 
     async def left(self, agent: int | None, labeller: str | None) -> int:
-        """How many episodes somebody can still judge, at one agent or at all."""
-        return await self._database.read(labelling.count_left, agent, labeller)
+        """How many episodes a labeller can still judge, at one agent or at all."""
+        return await self._database.read(label_queries.count_left, agent, labeller)
 
     def skips(self, skipper: str) -> int:
         """How many episodes somebody has skipped."""
@@ -52,10 +58,10 @@ class Desk:
     async def next(
         self, holder: str, skipper: str, agent: int | None, labeller: str | None
     ) -> HostedEpisode | None:
-        """The episode to judge next, leased to the holder; None when there is none for them.
+        """The episode to judge next, leased to the holder; None when there is no more.
 
-        What the labeller has judged does not come again, however many verdicts it still wants;
-        who has not said a name yet is shown everything.
+        An episode that the labeller has judged does not come again, however many labels it still
+        wants. A labeller without a name is shown everything.
         """
         skipped = self._skipped.get(skipper, set())
         for fresh in (False, True):
@@ -63,19 +69,19 @@ class Desk:
             episode = await self._first(order, holder, skipped, labeller)
             if episode is not None:
                 return episode
-        # What they have judged may be all that was ranked.
-        left = await self._database.read(labelling.oldest_left, agent, labeller, MOST_RANKED)
-        return await self._first([episode_id(*one) for one in left], holder, skipped, labeller)
+        # The labeller may have judged everything that was ranked.
+        left = await self._database.read(label_queries.oldest_left, agent, labeller, MOST_RANKED)
+        return await self._first([episode_id(*pair) for pair in left], holder, skipped, labeller)
 
     async def _first(
         self, order: Sequence[str], holder: str, skipped: set[str], labeller: str | None
     ) -> HostedEpisode | None:
-        """The first of some episodes that is for somebody, leased to the holder."""
+        """The first of some episodes that the labeller can judge, leased to the holder."""
         free = [id_ for id_ in order if id_ not in skipped and self.leases.is_free(id_, holder)]
         for start in range(0, len(free), _AT_ONCE):
             some = {id_: read_episode_id(id_) for id_ in free[start : start + _AT_ONCE]}
-            judged = await self._database.read(labelling.judged_by, labeller, some.values())
-            for id_ in (id_ for id_, one in some.items() if one not in judged):
+            judged = await self._database.read(label_queries.judged_by, labeller, some.values())
+            for id_ in (id_ for id_, pair in some.items() if pair not in judged):
                 episode = await self._waiting(id_, labeller)
                 if episode is not None and self.leases.take(id_, holder):
                     return episode
@@ -92,108 +98,102 @@ class Desk:
         """Forget what somebody skipped."""
         self._skipped.pop(skipper, None)
 
-    async def judge(self, holder: str, episode: str, verdict: Verdict) -> HostedEpisode:
-        """Take the verdict of whoever has an episode before them."""
+    async def judge(self, holder: str, episode: str, given: GivenLabel) -> HostedEpisode:
+        """Take the label of the holder of an episode."""
         if not self.leases.take(episode, holder):
-            raise Conflict("leased", "somebody else has this episode before them now")
+            raise Conflict("leased", "Somebody else is judging this episode now.")
         try:
-            hosted = await self._loaded.episode(episode)
-            _must_be_for(hosted, verdict.labeller)
-            before = await self.effects.look(hosted)
-            hosted = await self._judgement.give(episode, verdict)
-        finally:  # a verdict that was refused keeps nobody else away
+            hosted = await self._cache.episode(episode)
+            _check_can_judge(hosted, given.labeller)
+            before = await self._impacts.look(hosted)
+            hosted = await self._labels.give(episode, given)
+        finally:  # a refused label must not keep others away
             self.leases.release(episode, holder)
-        self.effects.remember(hosted, verdict.labeller, before)
+        self._impacts.remember(hosted, given.labeller, before)
         return hosted
 
     async def undo(self, holder: str, episode: str, labeller: str | None) -> HostedEpisode | None:
-        """Withdraw a verdict, and have the episode before one again.
+        """Withdraw a label, and lease the episode again.
 
-        Where several judge, somebody else may have it by now: then it is theirs, and None is left.
+        Where several judge, somebody else may hold the episode by now: then the result is None.
         """
-        hosted = await self._loaded.episode(episode)
+        hosted = await self._cache.episode(episode)
         held = self.leases.take(episode, holder)
         if not held and hosted.labels_wanted == 1:
-            raise Conflict("leased", "somebody else has this episode before them now")
+            raise Conflict("leased", "Somebody else is judging this episode now.")
         try:
-            hosted = await self._judgement.withdraw(episode, labeller)
+            hosted = await self._labels.withdraw(episode, labeller)
         except PlauditError:
             self.leases.release(episode, holder)
             raise
-        self.effects.forget(episode, labeller)
+        self._impacts.forget(episode, labeller)
         return hosted if held else None
 
     async def renew(self, holder: str, episode: str, labeller: str | None) -> bool:
-        """Keep an episode for as long as it is looked at and can be judged; whether it is kept.
+        """Renew a lease while the episode can be judged; returns whether it is held.
 
-        It can when it was settled meanwhile with fewer verdicts than it wants.
+        It can still be judged when it was settled meanwhile with fewer labels than it wants.
         """
-        hosted = await self._loaded.episode(episode)
-        over = hosted.status in ("awaiting_label", "labelled")
-        return over and _is_for(hosted, labeller) and self.leases.take(episode, holder)
+        hosted = await self._cache.episode(episode)
+        over = hosted.status in (EpisodeStatus.awaiting_label, EpisodeStatus.labelled)
+        return over and _can_judge(hosted, labeller) and self.leases.take(episode, holder)
 
     async def _waiting(self, id_: str, labeller: str | None) -> HostedEpisode | None:
         try:
-            episode = await self._loaded.episode(id_)
+            episode = await self._cache.episode(id_)
         except NotFound:
             return None
-        waits = episode.status == "awaiting_label" and _is_for(episode, labeller)
+        waits = episode.status is EpisodeStatus.awaiting_label and _can_judge(episode, labeller)
         return episode if waits else None
 
     async def _order(self, agent: int | None, fresh: bool) -> list[str]:
-        """What waits, the most informative first; as it was a moment ago unless it must be fresh.
+        """What waits, the most informative first; up to a second old unless it must be fresh.
 
-        To rank takes its turn among learning jobs, and who has just given a verdict should not
-        wait for what it teaches; nor should who comes to a server that has just started.
+        Ranking takes its turn among learning jobs. A labeller who has just judged does not wait
+        for what that teaches, nor does one who comes to a server that has just started.
         """
         known = self._orders.get(agent)
         if known is None or fresh or time.monotonic() - known[0] > _STALE_SECONDS:
-            ranking = self._ranking.get(agent)
-            if ranking is None:
-                ranking = asyncio.create_task(self._rank(agent))
-                self._ranking[agent] = ranking
-                ranking.add_done_callback(lambda _: self._ranking.pop(agent, None))
-                ranking.add_done_callback(_look)
+            refreshing = self._refresh_soon(agent)
             if known is None or fresh:
-                done, _ = await asyncio.wait([ranking], timeout=_PATIENCE_SECONDS)
-                if not done or ranking.exception() is not None:
-                    return await self._by_age(agent)
+                done, _ = await asyncio.wait([refreshing], timeout=_PATIENCE_SECONDS)
+                if not done or refreshing.exception() is not None:
+                    return [episode_id(*pair) for pair in await self._ranking.by_age(agent)]
         known = self._orders.get(agent)
         return [] if known is None else known[1]
 
-    async def _by_age(self, agent: int | None) -> list[str]:
-        """What waits at each agent, the oldest first: for while learning keeps ranking waiting."""
-        return [
-            episode_id(owner, number)
-            for owner in await self._judgement.agents_waiting(agent)
-            for number in reversed(
-                await self._database.read(reading.waiting_numbers, owner, MOST_RANKED)
-            )
-        ]
+    def _refresh_soon(self, agent: int | None) -> asyncio.Task[None]:
+        refreshing = self._refreshing.get(agent)
+        if refreshing is None:
+            refreshing = asyncio.create_task(self._refresh(agent))
+            self._refreshing[agent] = refreshing
+            refreshing.add_done_callback(lambda _: self._refreshing.pop(agent, None))
+            refreshing.add_done_callback(_retrieve)
+        return refreshing
 
-    async def _rank(self, agent: int | None) -> None:
-        queue = await self._judgement.queue(agent)
-        order = [episode_id(owner, number) for _, owner, number in queue]
+    async def _refresh(self, agent: int | None) -> None:
+        ranked = await self._ranking.all(agent)
+        order = [episode_id(owner, number) for _, owner, number in ranked]
         if len(self._orders) > MOST_AGENTS:
             self._orders.clear()
         self._orders[agent] = time.monotonic(), order
 
 
-def _is_for(episode: HostedEpisode, labeller: str | None) -> bool:
-    """Whether somebody, who may not have said a name yet, can give an episode a verdict."""
-    judged = labeller is not None and episode.voice_of(labeller) is not None
-    return not judged and slots.has_room(episode)
+def _can_judge(episode: HostedEpisode, labeller: str | None) -> bool:
+    """Whether a labeller, who may not have given a name yet, can label an episode."""
+    judged = labeller is not None and episode.slot_of(labeller) is not None
+    return not judged and episode.has_room()
 
 
-def _must_be_for(episode: HostedEpisode, labeller: str | None) -> None:
-    """Refuse who has judged an episode before, or whom others have left no room."""
-    if episode.labels_wanted > 1 and episode.voice_of(labeller) is not None:
-        raise Conflict("already_labelled", "you have judged this episode before")
-    if not slots.has_room(episode):
-        raise Conflict("already_labelled", "somebody else has judged this episode")
+def _check_can_judge(episode: HostedEpisode, labeller: str | None) -> None:
+    """Refuse a labeller who has judged the episode, or an episode with all its labels."""
+    if episode.labels_wanted > 1 and episode.slot_of(labeller) is not None:
+        raise Conflict("already_labelled", "You have already judged this episode.")
+    if not episode.has_room():
+        raise Conflict("already_labelled", "Somebody else has judged this episode.")
 
 
-def _look(ranking: asyncio.Task[None]) -> None:
-    """Look at how it went: who asks next finds out, and asks again."""
-    if not ranking.cancelled():
-        ranking.exception()
+def _retrieve(task: asyncio.Task[None]) -> None:
+    """Retrieve a task's error, so that asyncio does not log it; the next request tries again."""
+    if not task.cancelled():
+        task.exception()

@@ -1,58 +1,93 @@
-"""Changes of episodes: stored before anybody hears of them, undone in memory if they were not."""
+"""Load, decide, commit: how episodes change.
+
+A change loads its episode, decides in pure code, and commits with the version it was decided from.
+If another process was faster, the episode is loaded again and the change is decided again.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from app.errors import PlauditError
-from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.runtime.cache import Loaded
+from app.errors import Stale
+from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, StepDecision
+from app.service.runtime.cache import Cache
+from app.service.runtime.events import Events
+from app.storage.commands.log import Logged
 from app.storage.database import Database
-from app.storage.sqlite.writer import Write
+from app.storage.unit_of_work import UnitOfWork
+
+_ATTEMPTS = 3
 
 
-class Changes:
-    """Keeps what is in memory of an episode true to what is on disk."""
+class Commits:
+    """Commits changes of episodes, and brings memory up to date with the disk."""
 
-    def __init__(self, database: Database, loaded: Loaded) -> None:
-        self._database = database
-        self._loaded = loaded
+    def __init__(self, database: Database, cache: Cache, events: Events) -> None:
+        self._writer = database.writer
+        self._cache = cache
+        self._events = events
 
-    async def quiet(self, episode_id: str) -> HostedEpisode:
-        """An episode with no write under way."""
-        episode = await self._loaded.episode(episode_id)
-        while episode.is_unsettled:
-            await self.settled(episode)
-            episode = await self._loaded.episode(episode_id)
+    async def settled(self, episode_id: str) -> HostedEpisode:
+        """An episode with no commit under way."""
+        episode = await self._cache.episode(episode_id)
+        while episode.pending is not None and episode.is_changing:
+            await asyncio.wait([episode.pending])
+            episode = await self._cache.episode(episode_id)
         return episode
 
-    async def settled(self, episode: HostedEpisode) -> None:
-        """Until the write under way is on disk, or has failed: then memory is ahead of the disk.
+    async def change(
+        self, episode_id: str, decide: Callable[[HostedEpisode], EpisodeUpdate | None]
+    ) -> HostedEpisode:
+        """Change an episode as ``decide`` says; None leaves it as it is."""
+        attempt = 0
+        while True:
+            episode = await self.settled(episode_id)
+            update = decide(episode)
+            if update is None:
+                return episode
+            try:
+                await self.store([(episode, None, update)])
+                return episode
+            except Stale:
+                attempt += 1
+                if attempt == _ATTEMPTS:
+                    raise
 
-        It is not the failure of who waits here; the episode is to be loaded as it is on disk.
+    async def store(
+        self,
+        changes: Sequence[tuple[HostedEpisode, StepDecision | None, EpisodeUpdate | None]],
+    ) -> None:
+        """Store decided changes of some episodes, all or none; each episode once.
+
+        On failure the episodes leave memory: it is the disk that knows what happened.
         """
-        written = episode.pending
-        if written is not None:
-            if not written.done():
-                await asyncio.wait([written])
-            if written.cancelled() or written.exception() is not None:
-                self._loaded.forget_episode(episode)
+        unit = UnitOfWork(
+            [step.row for _, step, _ in changes if step is not None],
+            [update.command for _, _, update in changes if update is not None],
+        )
 
-    async def store(self, episode: HostedEpisode, stored: list[Write]) -> None:
-        """Store a change; if that fails the episode is what it is on disk."""
-        await self.store_together([episode], stored)
+        def applied(results: list[Any]) -> None:
+            logged = iter(results)
+            for episode, step, update in changes:
+                if step is not None:
+                    episode.apply_step(step)
+                if update is not None:
+                    episode.apply(update)
+                    self.log(episode, next(logged))
 
-    async def store_together(self, episodes: Sequence[HostedEpisode], stored: list[Write]) -> None:
-        """Store changes of several episodes at once; either all are stored or none."""
-        try:
-            written = self._database.writer.submit(stored)
-            for episode in episodes:
-                episode.pending = written
-            await asyncio.shield(written)
-        except PlauditError:
-            for episode in episodes:
-                self._loaded.forget_episode(episode)
-            for agent in {episode.agent for episode in episodes}:
-                agent.undo(stored)
-            raise
+        def failed() -> None:
+            for episode, _, _ in changes:
+                self._cache.forget_episode(episode)
+
+        pending = self._writer.submit(unit, applied, failed)
+        for episode, _, _ in changes:
+            episode.pending = pending
+        await asyncio.shield(pending)
+
+    def log(self, episode: HostedEpisode, logged: Logged) -> None:
+        """Take over what a commit added to the agent's log, and tell its listeners."""
+        episode.agent.count(logged.counters)
+        for event in logged.events:
+            self._events.publish(event)

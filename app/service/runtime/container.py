@@ -1,158 +1,133 @@
-"""The host: everything that a running server is made of, built and closed in one place."""
+"""The container: every part of a running service, opened and closed in one place."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
-from app.errors import PlauditError
 from app.metrics import Metrics
 from app.planning.problem import PlanBudget
-from app.service.access.idempotency import Answers
+from app.service.access.idempotency import Idempotency
 from app.service.access.keys import Keys
 from app.service.access.sessions import Sessions
-from app.service.agents.registry import Roster
+from app.service.agents.registry import AgentRegistry
 from app.service.agents.specification import Limits
-from app.service.episodes.import_export import Logbook
-from app.service.episodes.lifecycle import Play
+from app.service.episodes.import_export import ImportExport
+from app.service.episodes.lifecycle import Lifecycle
 from app.service.episodes.recordings import Recordings
 from app.service.episodes.stepping import Stepping
-from app.service.labelling.labels import Judgement
-from app.service.labelling.queue import Desk
-from app.service.runtime.cache import Loaded
-from app.service.runtime.commit import Changes
-from app.service.runtime.events import Broadcast
-from app.service.runtime.filing import Filing
-from app.service.training.process_pool import LearningProcesses
-from app.service.training.scheduler import Learning
+from app.service.labelling.impact import Impacts
+from app.service.labelling.labels import Labels
+from app.service.labelling.queue import LabelQueue
+from app.service.labelling.ranking import Ranking
+from app.service.runtime.cache import Cache
+from app.service.runtime.commit import Commits
+from app.service.runtime.events import Events
+from app.service.runtime.housekeeping import Housekeeping
+from app.service.training.process_pool import ProcessPool
+from app.service.training.publish import Publisher
+from app.service.training.scheduler import FairScheduler
+from app.service.training.trainer import Trainer
 from app.service.views.views import Views
 from app.settings import Settings
 from app.storage.database import Database
 
-log = logging.getLogger(__name__)
-
-_SWEEP_SECONDS = 0.5
-_HOUSEKEEPING_SECONDS = 30.0
-
 
 class Container:
-    """The parts of a server, each of which does one thing."""
+    """The parts of a service, each of which does one thing."""
 
-    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics, database: Database) -> None:
         self.settings = settings
         self.metrics = metrics
-        self.database = Database(settings.database_url, settings.synchronous)
+        self.database = database
+        self.events = Events()
+        self.cache = Cache(database)
+        self.commits = Commits(database, self.cache, self.events)
         budget = PlanBudget(cells=settings.plan_cells, bytes=settings.plan_bytes)
-        self.broadcast = Broadcast()
-        self.loaded = Loaded(self.database)
-        self.processes = LearningProcesses(
-            settings.learning_processes,
+        self.scheduler = FairScheduler(
+            settings.learning_processes, settings.long_learning_processes, settings.wait_seconds
+        )
+        self.pool = ProcessPool(
+            settings.learning_processes + settings.long_learning_processes,
             settings.database_url,
             budget,
             settings.learning_seconds,
+            self.scheduler,
         )
-        self.learning = Learning(
-            self.database,
-            self.loaded,
-            self.processes,
-            self.broadcast,
-            self.metrics,
-            settings.most_plans,
+        publisher = Publisher(database, self.events, metrics)
+        self.trainer = Trainer(database, self.pool, publisher, metrics, settings.most_plans)
+        self.stepping = Stepping(self.cache, self.commits, metrics)
+        self.lifecycle = Lifecycle(
+            database, self.cache, self.commits, self.trainer, metrics, self.scheduler
         )
-        self.filing = Filing(self.database)
-        self.changes = Changes(self.database, self.loaded)
-        self.stepping = Stepping(
-            self.loaded, self.changes, self.filing, self.broadcast, self.metrics
-        )
-        self.play = Play(
-            self.loaded,
-            self.changes,
-            self.learning,
-            self.broadcast,
-            self.metrics,
-            settings.wait_seconds,
-        )
-        self.judgement = Judgement(
-            self.database,
-            self.loaded,
-            self.learning,
-            self.processes,
-            self.changes,
-            self.play,
-            self.broadcast,
-            self.metrics,
-        )
-        self.desk = Desk(self.database, self.loaded, self.judgement, self.learning)
-        self.recordings = Recordings(self.database, self.loaded)
+        self.labels = Labels(self.commits, self.trainer, metrics)
+        self.ranking = Ranking(database, self.cache, self.pool)
+        self.impacts = Impacts(database, self.cache, self.trainer)
+        self.queue = LabelQueue(database, self.cache, self.labels, self.ranking, self.impacts)
+        self.recordings = Recordings(database, self.cache)
         limits = Limits(
             max_states=settings.max_states,
             max_horizon=settings.max_horizon,
             max_cells=settings.max_cells,
             budget=budget,
         )
-        self.roster = Roster(self.database, self.loaded, self.learning, self.broadcast, limits)
-        self.logbook = Logbook(self.database, self.learning, self.broadcast)
-        self.answers = Answers(self.database)
-        self.views = Views(
-            self.database, self.loaded, self.judgement, self.processes, self.broadcast
-        )
+        self.registry = AgentRegistry(database, self.cache, self.trainer, self.events, limits)
+        self.import_export = ImportExport(database, self.trainer, self.events)
+        self.idempotency = Idempotency(database)
+        self.views = Views(database, self.cache, self.ranking, self.pool, self.events)
         secret = settings.admin_key
         self.keys = Keys(
-            self.database,
+            database,
             None if secret is None else secret.get_secret_value(),
             settings.is_loopback or settings.allow_anyone,
         )
-        self.sessions = Sessions(self.database, self.keys)
-        self._watch()
+        self.sessions = Sessions(database, self.keys)
+        self.housekeeping = Housekeeping(
+            database,
+            self.cache,
+            self.labels,
+            self.queue,
+            self.idempotency,
+            settings.idle_seconds,
+        )
+        self._add_gauges()
 
-    def _watch(self) -> None:
+    def _add_gauges(self) -> None:
         gauge = self.metrics.gauge
-        gauge("plaudit_agents_loaded", "Agents in memory.", lambda: len(self.loaded.agents))
-        gauge("plaudit_episodes_loaded", "Episodes in memory.", lambda: len(self.loaded.episodes))
-        gauge("plaudit_writes_waiting", "Writes queued.", lambda: self.database.writer.waiting)
-        gauge("plaudit_commits", "Commits so far.", lambda: self.database.writer.commits)
-        gauge("plaudit_learning_busy", "Learning processes at work.", lambda: self.processes.busy)
-        gauge("plaudit_event_listeners", "Streams of events.", lambda: self.broadcast.listeners)
-
-    async def sweep(self) -> None:
-        """Whatever falls due with time, for as long as the server runs."""
-        rounds = 0
-        every = min(_HOUSEKEEPING_SECONDS, self.settings.idle_seconds)
-        often = max(1, int(every / _SWEEP_SECONDS))
-        while True:
-            await asyncio.sleep(_SWEEP_SECONDS)
-            try:
-                await self.judgement.expire()
-                if rounds % often == 0:
-                    self.loaded.drop_idle(self.settings.idle_seconds)
-                    await self.answers.forget_old()
-                    await self.filing.file_rest()
-                    self.desk.leases.drop_old()
-            except PlauditError as error:
-                log.warning("housekeeping failed", extra={"reason": str(error)})
-            except Exception:  # labels must fall due for as long as the server runs
-                log.exception("housekeeping failed unexpectedly")
-            rounds += 1
+        writer = self.database.writer
+        gauge("plaudit_agents_loaded", "Agents in memory.", lambda: len(self.cache.agents))
+        gauge("plaudit_episodes_loaded", "Episodes in memory.", lambda: len(self.cache.episodes))
+        gauge("plaudit_writes_waiting", "Writes queued.", lambda: writer.waiting)
+        gauge("plaudit_commits", "Commits so far.", lambda: writer.commits)
+        gauge("plaudit_learning_busy", "Learning processes at work.", lambda: self.pool.busy)
+        gauge("plaudit_event_listeners", "Streams of events.", lambda: self.events.listeners)
 
 
 @asynccontextmanager
 async def open_container(settings: Settings, metrics: Metrics) -> AsyncIterator[Container]:
-    """A host that is ready to serve; closed in the order that loses nothing."""
-    host = Container(settings, metrics)
-    await host.keys.refresh()
-    await host.sessions.start()
-    starting = asyncio.create_task(host.processes.start())
-    await host.roster.start()
-    sweeping = asyncio.create_task(host.sweep())
-    try:
-        yield host
-    finally:
-        host.broadcast.close()
-        sweeping.cancel()
-        await asyncio.gather(sweeping, return_exceptions=True)
-        await host.learning.close()
-        await host.processes.close()
-        await asyncio.gather(starting, return_exceptions=True)
-        await host.database.close()
+    """Open the service; on exit, close its parts in reverse order, also after a failed start."""
+    async with AsyncExitStack() as stack:
+        database = Database(settings.database_url, settings.synchronous)
+        stack.push_async_callback(database.close)
+        container = Container(settings, metrics, database)
+        await container.keys.refresh()
+        await container.sessions.start()
+        starting = asyncio.create_task(container.pool.start())
+        stack.push_async_callback(_finish, starting)
+        stack.push_async_callback(container.pool.close)
+        stack.push_async_callback(container.trainer.close)
+        stack.push_async_callback(container.registry.close)
+        await container.registry.resume()
+        stack.push_async_callback(_cancel, asyncio.create_task(container.housekeeping.run()))
+        stack.callback(container.events.close)
+        yield container
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await _finish(task)
+
+
+async def _finish(task: asyncio.Task[None]) -> None:
+    await asyncio.gather(task, return_exceptions=True)

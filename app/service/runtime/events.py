@@ -1,51 +1,57 @@
-"""Events for those who listen now; the log has them for those who come later."""
+"""Events for clients that listen now; the log has them for those that come later."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
 
-from app.service.agents.hosted_agent import Event
+from app.storage.rows import EventRow
 
 _MOST_UNREAD = 1000
 
+EventQueue = asyncio.Queue[EventRow | None]
+"""Events of one agent in order; None is the end."""
 
-class Broadcast:
+
+class Events:
     """Hands every event of an agent to everybody who listens to it."""
 
     def __init__(self) -> None:
-        self._listeners: defaultdict[int, set[asyncio.Queue[Event | None]]] = defaultdict(set)
+        self._listeners: defaultdict[int, set[EventQueue]] = defaultdict(set)
         self.closed = False
 
-    def publish(self, event: Event) -> None:
-        """Tell everybody; who does not keep up is cut off, and can catch up from the log."""
+    def publish(self, event: EventRow) -> None:
+        """Send an event to all listeners; a listener that is too slow is disconnected.
+
+        It can catch up from the log.
+        """
         for queue in list(self._listeners.get(event.agent, ())):
             if queue.qsize() >= _MOST_UNREAD:
-                self._cut(event.agent, queue)
+                self._disconnect(event.agent, queue)
             else:
                 queue.put_nowait(event)
 
-    def listen(self, agent: int) -> asyncio.Queue[Event | None]:
-        """A queue of what happens from now on; None is the end."""
-        queue: asyncio.Queue[Event | None] = asyncio.Queue()
+    def listen(self, agent: int) -> EventQueue:
+        """A queue of the events from now on."""
+        queue: EventQueue = asyncio.Queue()
         if self.closed:
             queue.put_nowait(None)
         self._listeners[agent].add(queue)
         return queue
 
-    def leave(self, agent: int, queue: asyncio.Queue[Event | None]) -> None:
-        """Listen no more."""
+    def leave(self, agent: int, queue: EventQueue) -> None:
+        """Stop listening."""
         self._listeners[agent].discard(queue)
         if not self._listeners[agent]:
             del self._listeners[agent]
 
     def end(self, agent: int) -> None:
-        """Tell the listeners of an agent that nothing will follow."""
+        """Disconnect the listeners of an agent."""
         for queue in list(self._listeners.get(agent, ())):
-            self._cut(agent, queue)
+            self._disconnect(agent, queue)
 
     def close(self) -> None:
-        """Tell everybody that nothing will follow."""
+        """Disconnect all listeners."""
         self.closed = True
         for agent in list(self._listeners):
             self.end(agent)
@@ -55,6 +61,6 @@ class Broadcast:
         """How many listen."""
         return sum(len(queues) for queues in self._listeners.values())
 
-    def _cut(self, agent: int, queue: asyncio.Queue[Event | None]) -> None:
+    def _disconnect(self, agent: int, queue: EventQueue) -> None:
         self._listeners[agent].discard(queue)
         queue.put_nowait(None)

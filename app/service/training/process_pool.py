@@ -14,38 +14,46 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, overload
 
 from app.errors import PlauditError
 from app.planning.problem import PlanBudget
 from app.planning.warm_up import warm_up
-from app.service.training.worker import Learner, LearningJob, RankingJob
-from app.storage.sqlite.engine import make_reading_engine
+from app.service.training.jobs import Job, LearningJob, LearningResult, RankingJob
+from app.service.training.scheduler import Scheduler
+from app.service.training.worker import Worker
+from app.storage.reader import Reader
 
 log = logging.getLogger(__name__)
 
 NICENESS = 10
 START_SECONDS = 300.0  # a cold cache compiles for a minute or two
+SECONDS_PER_CELL = 5e-6  # of learning, per (step, state, action): 2.4 to 6 were measured
 _READY = "ready"
 _MOST_HOMES = 10_000  # agents whose last process is remembered
-
-Job = LearningJob | RankingJob
 
 
 class JobFailed(PlauditError):
     """A job that crashed, was killed or took too long, with the reason for people to read."""
 
 
-class LearningProcesses:
+class ProcessPool:
     """A fixed number of processes that take jobs, each one at a time."""
 
-    def __init__(self, count: int, database_url: str, budget: PlanBudget, seconds: float) -> None:
+    def __init__(
+        self,
+        count: int,
+        database_url: str,
+        budget: PlanBudget,
+        seconds: float,
+        scheduler: Scheduler,
+    ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["app.service.training.process_pool"])
         self._seconds = seconds
         self._slots = [_Slot(context, database_url, budget) for _ in range(count)]
         self._free = list(self._slots)
-        self._turns = asyncio.Semaphore(count)
+        self._scheduler = scheduler
         self._homes: dict[int, _Slot] = {}  # where an agent was last, and is still warm
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="learning")
         self._closed = False
@@ -81,14 +89,25 @@ class LearningProcesses:
             "learning ready", extra={**fields, "seconds": round(time.perf_counter() - began, 1)}
         )
 
-    async def run(self, job: Job, started: Callable[[], None] = lambda: None) -> Any:
-        """Do a job in a process that is free: the agent's last one if it can be had."""
-        async with self._turns:
+    @overload
+    async def run(self, job: LearningJob, started: Callable[[], None] = ...) -> LearningResult: ...
+
+    @overload
+    async def run(self, job: RankingJob, started: Callable[[], None] = ...) -> list[float]: ...
+
+    async def run(
+        self, job: Job, started: Callable[[], None] = lambda: None
+    ) -> LearningResult | list[float]:
+        """Run a job in a free process, the agent's last one if that is free."""
+        async with self._scheduler.turn(job.agent, job.cells * SECONDS_PER_CELL):
             slot = self._take(job.agent)
             try:
                 started()
                 loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._threads, slot.run, job, self._seconds)
+                result: LearningResult | list[float] = await loop.run_in_executor(
+                    self._threads, slot.run, job, self._seconds
+                )
+                return result
             finally:
                 self._free.append(slot)
 
@@ -196,20 +215,20 @@ def _serve(pipe: Connection, url: str, budget: PlanBudget) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the serving process
     os.nice(NICENESS)
     warm_up()
-    learner = Learner(make_reading_engine(url), budget)
+    worker = Worker(Reader(url), budget)
     pipe.send(_READY)
     while True:
         try:
             job = pipe.recv()
         except (EOFError, OSError):
             return
-        pipe.send(_outcome(learner, job))
+        pipe.send(_outcome(worker, job))
 
 
-def _outcome(learner: Learner, job: Job) -> Any:
-    """What a job gave, or the error that it ended in, in a form that survives the pipe."""
+def _outcome(worker: Worker, job: Job) -> Any:
+    """A job's result or error, serialised for the parent process."""
     try:
-        return learner.run(job)
+        return worker.run(job)
     except PlauditError as error:
         return error
     except MemoryError:

@@ -1,253 +1,152 @@
-"""When agents learn: one job per agent at a time, later events together, results published."""
+"""The scheduler of learning: which job runs next, and how long it is expected to take."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Protocol
 
-from app.errors import NotFound, PlauditError, StorageUnavailable
-from app.metrics import Metrics
-from app.planning.policies.registry import unpack_policy
-from app.service.agents.hosted_agent import Event, HostedAgent, HostedPlan
-from app.service.runtime.cache import Loaded
-from app.service.runtime.events import Broadcast
-from app.service.training.process_pool import LearningProcesses
-from app.service.training.worker import EXPLOIT, LearningJob, Lesson, PlannedPolicy
-from app.storage import commands
-from app.storage.database import Database, now_milliseconds
-from app.storage.sqlite.writer import Write
+from cachetools import LRUCache
 
-log = logging.getLogger(__name__)
-
-_RETRY_SECONDS = 1.0
+LONG_SECONDS = 1.0  # a job that takes longer leaves the short lane
+_AGEING = 1.0  # seconds of expected time that a second of waiting makes up for
+_REMEMBERED_AGENTS = 10_000
+_SMOOTHING = 0.3  # weight of the newest duration in the average
 
 
-class Learning:
-    """Keeps every agent's policy as good as what is known."""
+class Scheduler(Protocol):
+    """Decides the order in which jobs get a free process."""
+
+    def turn(self, agent: int, estimate: float) -> AbstractAsyncContextManager[None]:
+        """Wait until a job of this agent may run, and hold its place while it does.
+
+        ``estimate`` is how many seconds it may take, for an agent without a record.
+        """
+        ...
+
+    def expected_seconds(self, agent: int) -> float | None:
+        """How long the next job of an agent should take, by its own record."""
+        ...
+
+    def longest_wait(self, agent: int) -> float:
+        """How many seconds the start of an episode may wait for the agent's learning."""
+        ...
+
+
+class Durations:
+    """How long the jobs of each agent took: an exponential moving average."""
+
+    def __init__(self) -> None:
+        self._seconds: LRUCache[int, float] = LRUCache(_REMEMBERED_AGENTS)
+
+    def record(self, agent: int, seconds: float) -> None:
+        """Note the duration of a job."""
+        known = self._seconds.get(agent)
+        new = seconds if known is None else known + _SMOOTHING * (seconds - known)
+        self._seconds[agent] = new
+
+    def expected(self, agent: int) -> float | None:
+        """How long the agent's next job should take; None without a record."""
+        found: float | None = self._seconds.get(agent)
+        return found
+
+
+@dataclass(eq=False, slots=True)
+class _Turn:
+    """A job that waits for its turn, or has it."""
+
+    expected: float
+    since: float
+    come: asyncio.Future[None]
+
+
+class FairScheduler:
+    """Short jobs first, with ageing; long jobs share processes of their own.
+
+    ``short_lanes`` jobs run at a time. A job that has run, or is expected to run, for longer than
+    `LONG_SECONDS` takes one of the ``long_lanes`` and leaves its place to short ones. So a heavy
+    agent delays other heavy agents, and not a light one.
+    """
 
     def __init__(
         self,
-        database: Database,
-        loaded: Loaded,
-        processes: LearningProcesses,
-        broadcast: Broadcast,
-        metrics: Metrics,
-        most_plans: int,
+        short_lanes: int,
+        long_lanes: int,
+        wait_seconds: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._database = database
-        self._loaded = loaded
-        self._processes = processes
-        self._broadcast = broadcast
-        self._metrics = metrics
-        self._most_plans = most_plans
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._closed = False
+        self._short_lanes = short_lanes
+        self._long_lanes = long_lanes
+        self._wait_seconds = wait_seconds
+        self._clock = clock
+        self._durations = Durations()
+        self._waiting: list[_Turn] = []
+        self._short: set[_Turn] = set()  # turns that have come
+        self._long: set[_Turn] = set()
 
-    def request(self, agent: HostedAgent, more: bool = False) -> None:
-        """Have an agent learn what is new; a job that runs already is followed by another."""
-        if agent.number in self._tasks or self._closed:
-            return
-        agent.learning = "queued"
-        task = asyncio.create_task(self._learn(agent, more))
-        self._tasks[agent.number] = task
-
-    async def wait(self, agent: HostedAgent, seconds: float) -> None:
-        """Until the agent's learning has come to a pause, but not longer than ``seconds``."""
-        waiter = asyncio.get_running_loop().create_future()
-        agent.waiters.append(waiter)
-        await asyncio.wait([waiter], timeout=seconds)
-        if waiter in agent.waiters:
-            agent.waiters.remove(waiter)
-
-    def is_under_way(self, agent: HostedAgent) -> bool:
-        """Whether a job of the agent is queued or runs."""
-        return agent.number in self._tasks
-
-    async def close(self) -> None:
-        """Take no more jobs; those under way are done again after the next start."""
-        self._closed = True
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _learn(self, agent: HostedAgent, more: bool) -> None:
+    @asynccontextmanager
+    async def turn(self, agent: int, estimate: float) -> AsyncIterator[None]:
+        """Wait until a job of this agent may run, and hold its place while it does."""
+        expected = self._durations.expected(agent)
+        come = asyncio.get_running_loop().create_future()
+        turn = _Turn(estimate if expected is None else expected, self._clock(), come)
+        self._waiting.append(turn)
+        self._dispatch()
         try:
-            await self._rounds(agent, more)
-        except Exception as error:  # a failure of one agent is that agent's alone
-            self._leave(agent)  # a label that comes from now on tries again
-            await self._fail(agent, error)
-        finally:
-            self._leave(agent)
-
-    def _leave(self, agent: HostedAgent) -> None:
-        if self._tasks.get(agent.number) is asyncio.current_task():
-            del self._tasks[agent.number]
-            agent.wake()
-
-    async def _rounds(self, agent: HostedAgent, more: bool) -> None:
-        """Jobs until there is nothing new."""
-        while more or agent.behind or not agent.plans:
-            asked = agent.last_lesson
-            await self._store(agent, list)  # what was asked is on disk now, or never will be
-
-            def started() -> None:
-                agent.learning = "running"
-
-            lesson: Lesson = await self._processes.run(self._job(agent, more), started)
-            if agent.deleted:
-                return
-            await self._publish(agent, lesson, max(lesson.learned, asked))
-            more = False
-            agent.wake()
-            agent.learning = "queued"
-        agent.learning, agent.learning_error = "idle", None
-
-    def _job(self, agent: HostedAgent, more: bool) -> LearningJob:
-        """Plans for the next episode and for as many as run side by side."""
-        count = min(1 + max(agent.running, 0), self._most_plans)
-        version = agent.version if agent.plans else -1
-        return LearningJob(agent.number, agent.next_episode, count, version, more)
-
-    async def _publish(self, agent: HostedAgent, lesson: Lesson, learned: int) -> None:
-        """Store what was learned, up to the event ``learned``, then put it in force."""
-        began = time.perf_counter()
-        now = now_milliseconds()
-        if not lesson.plans:
-            noted = _noted(agent, lesson)
-            await self._store(agent, lambda: [_learned(agent, learned, agent.version), noted])
-            agent.learned = learned
-            return
-        plans = await asyncio.to_thread(_hosted, lesson)
-        unpacked = time.perf_counter()
-        events: list[Event] = []
-
-        def stored() -> list[Write]:
-            event, logged = agent.record("policy", None, lesson.version, now)
-            events[:] = [event]
-            known = _stored(agent, lesson, now)
-            return [*known, *logged, _learned(agent, learned, lesson.version)]
-
-        await self._store(agent, stored)
-        agent.plans = plans | (agent.plans if lesson.version == agent.version else {})
-        agent.learned, agent.version = learned, lesson.version
-        agent.learning_error = None
-        await self._drop_old_plans(agent)
-        self._broadcast.publish(events[0])
-        done = time.perf_counter()
-        parts = lesson.seconds | {"unpack": unpacked - began, "commit": done - unpacked}
-        self._metrics.learned(parts)
-        log.info(
-            "policy replaced",
-            extra={
-                "agent": agent.id,
-                "policy_version": lesson.version,
-                "plans": len(lesson.plans),
-                "milliseconds": {name: round(1000 * value, 2) for name, value in parts.items()},
-            },
-        )
-
-    async def _store(self, agent: HostedAgent, made: Callable[[], list[Write]]) -> None:
-        """Store what nobody waits for: what the disk does not take now is made anew later."""
-        while True:
+            await come
+            began = self._clock()
+            moving = asyncio.get_running_loop().call_later(LONG_SECONDS, self._move, turn)
             try:
-                return await self._database.write(made())
-            except StorageUnavailable as error:
-                if self._closed or agent.deleted:
-                    raise
-                log.warning("learning waits", extra={"agent": agent.id, "reason": str(error)})
-                await asyncio.sleep(_RETRY_SECONDS)
+                yield
+            finally:
+                moving.cancel()
+                self._durations.record(agent, self._clock() - began)
+        finally:
+            self._leave(turn)
 
-    async def _drop_old_plans(self, agent: HostedAgent) -> None:
-        """Only now: an episode that started while the new plans were stored has an old one."""
-        row = {"the_agent": agent.number, "the_version": agent.version}
-        try:
-            await self._database.write([Write(commands.DROP_OLD_PLANS, row)])
-        except PlauditError:
-            log.warning("old plans are kept for now", extra={"agent": agent.id})
+    def expected_seconds(self, agent: int) -> float | None:
+        """How long the next job of an agent should take, by its own record."""
+        return self._durations.expected(agent)
 
-    async def _fail(self, agent: HostedAgent, error: Exception) -> None:
-        """Keep serving the last policy; the next label tries again."""
-        if agent.deleted or self._closed or isinstance(error, NotFound):
-            return
-        reason = str(error) or type(error).__name__
-        agent.learning, agent.learning_error = "failed", reason
-        self._metrics.learning_failures.inc()
-        log.error("learning failed", extra={"agent": agent.id, "reason": reason})
-        failed = {"the_agent": agent.number, "new_learning_error": reason}
-        try:
-            await self._database.write([Write(commands.LEARNING_FAILED, failed)])
-        except PlauditError:
-            log.error("the failure could not be stored", extra={"agent": agent.id})
+    def longest_wait(self, agent: int) -> float:  # noqa: ARG002 - every agent alike
+        """The configured bound."""
+        return self._wait_seconds
 
+    def _leave(self, turn: _Turn) -> None:
+        if turn in self._waiting:
+            self._waiting.remove(turn)
+        self._short.discard(turn)
+        self._long.discard(turn)
+        self._dispatch()
 
-def _hosted(lesson: Lesson) -> dict[int, HostedPlan]:
-    return {
-        plan.episode: HostedPlan(
-            lesson.version,
-            plan.episode,
-            unpack_policy(plan.policy),
-            plan.label_required,
-            plan.planner,
-            plan.value,
-            plan.upper - plan.lower,
-            plan.seconds,
-        )
-        for plan in lesson.plans
-    }
+    def _dispatch(self) -> None:
+        """Give free lanes to waiting jobs, the most urgent first."""
+        self._make_room()
+        for turn in sorted(self._waiting, key=self._urgency):
+            is_long = turn.expected > LONG_SECONDS
+            lane, size = (
+                (self._long, self._long_lanes) if is_long else (self._short, self._short_lanes)
+            )
+            if len(lane) < size and not turn.come.done():
+                self._waiting.remove(turn)
+                lane.add(turn)
+                turn.come.set_result(None)
 
+    def _urgency(self, turn: _Turn) -> float:
+        """Expected seconds, less what waiting makes up for: the smallest goes first."""
+        return turn.expected - _AGEING * (self._clock() - turn.since)
 
-def _learned(agent: HostedAgent, learned: int, version: int) -> Write:
-    return Write(
-        commands.LEARNED,
-        {
-            "the_agent": agent.number,
-            "new_learned": learned,
-            "new_policy_version": version,
-            "new_last_event": agent.last_event,
-        },
-    )
+    def _move(self, turn: _Turn) -> None:
+        """Note that a running job is a long one."""
+        turn.expected = max(turn.expected, 2 * LONG_SECONDS)
+        self._dispatch()
 
-
-def _stored(agent: HostedAgent, lesson: Lesson, now: int) -> list[Write]:
-    """The plans, the version, what is known, and the end of plans that nobody uses any more."""
-    made = [
-        Write(commands.ADD_PLAN, _plan_row(agent.number, lesson.version, p)) for p in lesson.plans
-    ]
-    learning = [plan for plan in lesson.plans if plan.episode != EXPLOIT]
-    exploit = [plan for plan in lesson.plans if plan.episode == EXPLOIT]
-    version = {
-        "agent": agent.number,
-        "version": lesson.version,
-        "episodes": lesson.episodes,
-        "labels": lesson.labels,
-        "planner": learning[0].planner,
-        "value": learning[0].value,
-        "gap": learning[0].upper - learning[0].lower,
-        "predicted": exploit[0].value if exploit and exploit[0].is_certified else None,
-        "seconds": sum(lesson.seconds.values()),
-        "at": now,
-    }
-    knowledge = {
-        "agent": agent.number,
-        "snapshot": lesson.snapshot,
-        "snapshot_event": lesson.learned,
-        "insight": lesson.insight,
-    }
-    know = commands.KNOW_INSIGHT if lesson.snapshot is None else commands.KNOW
-    return [
-        *made,
-        Write(commands.ADD_VERSION, version),
-        Write(know, knowledge),
-        _noted(agent, lesson),
-    ]
-
-
-def _noted(agent: HostedAgent, lesson: Lesson) -> Write:
-    return Write(commands.NOTE, {"the_agent": agent.number, "new_notes": lesson.notes})
-
-
-def _plan_row(agent: int, version: int, plan: PlannedPolicy) -> dict[str, object]:
-    return {"agent": agent, "version": version, **vars(plan)}
+    def _make_room(self) -> None:
+        """Move jobs that turned out to be long out of the short lanes."""
+        for turn in list(self._short):
+            if turn.expected > LONG_SECONDS and len(self._long) < self._long_lanes:
+                self._short.discard(turn)
+                self._long.add(turn)

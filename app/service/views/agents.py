@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection
 
 from app.errors import NotFound
 from app.service.agents.hosted_agent import HostedAgent, LearningState
 from app.service.agents.specification import read_specification, with_default_features
-from app.service.runtime.cache import Loaded
+from app.service.runtime.cache import Cache
 from app.service.runtime.ids import agent_id, read_agent_id
 from app.service.views.times import moment
 from app.storage.database import Database
-from app.storage.queries import browsing, reading
+from app.storage.queries import agents as agent_queries
+from app.storage.rows import AgentRow
 from app.wire.agents import (
     DEFAULT_KIND,
     AgentPage,
@@ -25,7 +25,7 @@ from app.wire.agents import (
     Specification,
 )
 
-CURVE_PARTS = browsing.SPARK_POINTS
+CURVE_PARTS = agent_queries.SPARK_POINTS
 _SPECIFICATION = tuple(Specification.model_fields)
 
 
@@ -49,21 +49,21 @@ class AgentCard:
 class AgentViews:
     """Reads agents for the API and for the start page."""
 
-    def __init__(self, database: Database, cache: Loaded) -> None:
+    def __init__(self, database: Database, cache: Cache) -> None:
         self._database = database
         self._cache = cache
 
     async def read(self, agent: str) -> AgentView:
         """One agent by its id. It is loaded, because its plan is part of the view."""
         hosted = await self._cache.agent(read_agent_id(agent))
-        row = await self._database.read(reading.agent_row, hosted.number)
+        row = await self._database.read(agent_queries.agent_row, hosted.number)
         if row is None:
             raise NotFound("agent", agent)
         return agent_view(row, hosted)
 
     async def page(self, after: int, limit: int) -> AgentPage:
         """Agents in the order of their creation, after a position."""
-        rows = await self._database.read(reading.agent_page, after, limit + 1)
+        rows = await self._database.read(agent_queries.agent_page, after, limit + 1)
         more = len(rows) > limit
         return AgentPage(
             items=[agent_view(row, self._cache.agents.get(row.id)) for row in rows[:limit]],
@@ -72,7 +72,7 @@ class AgentViews:
 
     async def name(self, agent: str) -> str:
         """The name of an agent."""
-        row = await self._database.read(reading.agent_row, read_agent_id(agent))
+        row = await self._database.read(agent_queries.agent_row, read_agent_id(agent))
         if row is None:
             raise NotFound("agent", agent)
         name: str = row.name
@@ -83,7 +83,7 @@ class AgentViews:
         rows, total, curves = await self._database.read(_read_cards, offset, limit, name)
         return [self._card(row, curves.get(row.id, [])) for row in rows], total
 
-    def _card(self, row: Any, curve: Sequence[tuple[int, int, int]]) -> AgentCard:
+    def _card(self, row: AgentRow, curve: Sequence[tuple[int, int, int]]) -> AgentCard:
         hosted = self._cache.agents.get(row.id)
         algorithm = row.specification.get("algorithm") or {}
         learning, error = _learning(row, hosted)
@@ -102,17 +102,17 @@ class AgentViews:
         )
 
 
-def agent_view(row: Any, hosted: HostedAgent | None) -> AgentView:
+def agent_view(row: AgentRow, hosted: HostedAgent | None) -> AgentView:
     """An agent's row as its wire schema; with its plan and learning state if it is in memory."""
     specification = hosted.specification if hosted else read_specification(row.specification)
     whole = with_default_features(specification)
     learning, error = _learning(row, hosted)
+    stored = {name: getattr(whole, name) for name in _SPECIFICATION} | {"display": row.display}
     return AgentView(
-        **{name: getattr(whole, name) for name in _SPECIFICATION},
+        **stored,
         id=agent_id(row.id),
         name=row.name,
         metadata=row.metadata,
-        display=row.display,
         paused=row.paused,
         created_at=moment(row.created_at),
         episodes=EpisodeCounts(
@@ -123,7 +123,7 @@ def agent_view(row: Any, hosted: HostedAgent | None) -> AgentView:
             abandoned=row.abandoned,
         ),
         policy_version=row.policy_version,
-        learning=learning,
+        learning=learning.value,
         learning_error=error,
         success_rate=_success(row),
         plan=_plan_view(hosted),
@@ -139,20 +139,21 @@ def _plan_view(hosted: HostedAgent | None) -> PlanView | None:
     return PlanView(planner=plan.planner, value=plan.value, gap=plan.gap, seconds=plan.seconds)
 
 
-def _learning(row: Any, hosted: HostedAgent | None) -> tuple[LearningState, str | None]:
+def _learning(row: AgentRow, hosted: HostedAgent | None) -> tuple[LearningState, str | None]:
     """What learning does now, and the error if it failed."""
     if hosted is not None:
         return hosted.learning, hosted.learning_error
-    return ("failed" if row.learning_error else "idle"), row.learning_error
+    state = LearningState.failed if row.learning_error else LearningState.idle
+    return state, row.learning_error
 
 
-def _success(row: Any) -> float | None:
+def _success(row: AgentRow) -> float | None:
     """The share of labelled episodes with a good label."""
     return row.good / row.labelled if row.labelled else None
 
 
 def _read_cards(
     connection: Connection, offset: int, limit: int, name: str
-) -> tuple[Sequence[Any], int, dict[int, list[tuple[int, int, int]]]]:
-    rows, total = browsing.agents_around(connection, offset, limit, name)
-    return rows, total, browsing.sparks(connection, [row.id for row in rows])
+) -> tuple[Sequence[AgentRow], int, dict[int, list[tuple[int, int, int]]]]:
+    rows, total = agent_queries.newest_agents(connection, offset, limit, name)
+    return rows, total, agent_queries.sparks(connection, [row.id for row in rows])

@@ -9,11 +9,14 @@ from typing import Any
 from sqlalchemy import Connection
 
 from app.learning.statistics.intervals import wilson as wilson  # pages draw intervals too
-from app.service.runtime.cache import Loaded
+from app.service.runtime.cache import Cache
 from app.service.runtime.ids import read_agent_id
 from app.service.views.times import moment
 from app.storage.database import Database
-from app.storage.queries import labelling, reading
+from app.storage.queries import labels as label_queries
+from app.storage.queries import policies as policy_queries
+from app.storage.queries.labels import LabelInForce
+from app.storage.rows import VersionRow
 from app.wire.insight import CurveView, ObservedPoint, PolicyPoint
 
 MOST_POINTS = 200
@@ -22,7 +25,7 @@ MOST_POINTS = 200
 class CurveViews:
     """Reads learning curves for the API."""
 
-    def __init__(self, database: Database, cache: Loaded) -> None:
+    def __init__(self, database: Database, cache: Cache) -> None:
         self._database = database
         self._cache = cache
 
@@ -37,11 +40,14 @@ class CurveViews:
         )
 
 
-def _read_curve(connection: Connection, agent: int) -> tuple[Sequence[Any], Sequence[Any]]:
-    return labelling.verdicts_of(connection, agent), reading.version_rows(connection, agent)
+def _read_curve(connection: Connection, agent: int) -> tuple[list[LabelInForce], list[VersionRow]]:
+    return (
+        label_queries.labels_in_force(connection, agent),
+        policy_queries.version_rows(connection, agent),
+    )
 
 
-def policy_point(row: Any) -> PolicyPoint:
+def policy_point(row: VersionRow) -> PolicyPoint:
     """A policy version as its wire schema."""
     return PolicyPoint(
         version=row.version,

@@ -11,10 +11,12 @@ from app.errors import NotFound
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.runtime.ids import agent_id
-from app.service.views.episodes import StoredEpisode, read_episode
 from app.service.views.times import moment_or_none
 from app.storage.database import Database
-from app.storage.queries import reading
+from app.storage.queries import agents as agent_queries
+from app.storage.queries import episodes as episode_queries
+from app.storage.queries import recordings as recording_queries
+from app.storage.queries.episodes import StoredEpisode
 from app.wire.desk import DeskEpisode, DeskRecording, DeskState, DeskStep
 
 
@@ -40,11 +42,11 @@ class DeskViews:
 
 
 def _read(connection: Connection, agent: int, number: int) -> _Stored | None:
-    owner = reading.agent_row(connection, agent)
-    episode = read_episode(connection, agent, number)
+    owner = agent_queries.agent_row(connection, agent)
+    episode = episode_queries.stored_episode(connection, agent, number)
     if owner is None or episode is None:
         return None
-    return _Stored(owner, episode, reading.recording_row(connection, agent, number))
+    return _Stored(owner, episode, recording_queries.recording_row(connection, agent, number))
 
 
 def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
@@ -56,7 +58,7 @@ def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
         agent_name=stored.agent.name,
         external_id=row.external_id,
         mode=row.mode,
-        verdicts=row.verdicts,
+        verdicts=row.labels_given,
         labels_wanted=row.labels_wanted,
         metadata=row.metadata,
         finished_at=moment_or_none(row.finished_at),

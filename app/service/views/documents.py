@@ -9,8 +9,9 @@ from typing import Any, Literal
 from app.agents.insight import Follower, Insight, ModelDocument, Transition
 from app.errors import InvalidValue
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan
-from app.service.runtime.cache import Loaded
+from app.service.runtime.cache import Cache
 from app.service.runtime.ids import read_agent_id
+from app.storage.rows import EpisodeMode
 
 GENERATOR = "splitmix64"
 
@@ -36,7 +37,7 @@ class PolicyDocument:
 class Documents:
     """Finds models and policies."""
 
-    def __init__(self, cache: Loaded) -> None:
+    def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
     async def model(self, agent: str) -> dict[str, Any]:
@@ -52,7 +53,7 @@ class Documents:
         hosted = await self._cache.agent(read_agent_id(agent))
         if episode is None:
             number = hosted.next_episode
-            return PolicyDocument(hosted, hosted.plan_for(number, mode), number)
+            return PolicyDocument(hosted, hosted.plan_for(number, EpisodeMode(mode)), number)
         pinned = await self._cache.episode(episode)
         if pinned.agent is not hosted or pinned.plan is None:
             raise InvalidValue("?episode", "a running episode of this agent")

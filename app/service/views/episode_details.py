@@ -9,21 +9,23 @@ from typing import Any
 from sqlalchemy import Connection
 
 from app.errors import NotFound
-from app.service.runtime.cache import Loaded
+from app.service.runtime.cache import Cache
 from app.service.runtime.ids import read_episode_id
 from app.service.views.agents import agent_view
 from app.service.views.curves import policy_point
 from app.service.views.episodes import (
     Prediction,
-    StoredEpisode,
     episode_fields,
     label_changes,
     predict,
-    read_episode,
     verdict_views,
 )
 from app.storage.database import Database
-from app.storage.queries import reading
+from app.storage.queries import agents as agent_queries
+from app.storage.queries import episodes as episode_queries
+from app.storage.queries import policies as policy_queries
+from app.storage.queries import recordings as recording_queries
+from app.storage.queries.episodes import StoredEpisode
 from app.wire.agents import AgentView
 from app.wire.episodes import EpisodeSummary, LabelChange, VerdictView
 from app.wire.insight import PolicyPoint
@@ -74,7 +76,7 @@ class _Stored:
 class EpisodeDetailViews:
     """Reads what the page of an episode shows."""
 
-    def __init__(self, database: Database, cache: Loaded) -> None:
+    def __init__(self, database: Database, cache: Cache) -> None:
         self._database = database
         self._cache = cache
 
@@ -96,7 +98,7 @@ class EpisodeDetailViews:
         hidden = row.status == "awaiting_label" and not sees_everything
         secret = hidden and row.labels_wanted > 1
         insight = None if hidden else await self._cache.insight(hosted)
-        labels = [] if secret else stored.episode.labels
+        labels = [] if secret else stored.episode.history
         return EpisodeDetails(
             episode=EpisodeSummary(
                 **episode_fields(row, hosted.horizon, len(stored.episode.steps))
@@ -119,13 +121,13 @@ class EpisodeDetailViews:
 
 
 def _read(connection: Connection, agent: int, number: int) -> _Stored | None:
-    owner = reading.agent_row(connection, agent)
-    episode = read_episode(connection, agent, number)
+    owner = agent_queries.agent_row(connection, agent)
+    episode = episode_queries.stored_episode(connection, agent, number)
     if owner is None or episode is None:
         return None
     return _Stored(
         owner,
         episode,
-        reading.version_row(connection, agent, episode.row.policy_version),
-        reading.recording_row(connection, agent, number),
+        policy_queries.version_row(connection, agent, episode.row.policy_version),
+        recording_queries.recording_row(connection, agent, number),
     )

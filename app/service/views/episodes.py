@@ -14,13 +14,17 @@ from app.errors import NotFound
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.episodes.trajectories import trajectory_of
-from app.service.labelling.labels import Judgement
-from app.service.labelling.verdicts import in_force
-from app.service.runtime.cache import Loaded
+from app.service.labelling.ranking import Ranking
+from app.service.labelling.slots import labels_in_force
+from app.service.runtime.cache import Cache
 from app.service.runtime.ids import agent_id, episode_id, read_agent_id, read_episode_id
 from app.service.views.times import moment, moment_or_none
 from app.storage.database import Database
-from app.storage.queries import labelling, listing, reading
+from app.storage.queries import agents as agent_queries
+from app.storage.queries import episodes as episode_queries
+from app.storage.queries import steps as step_queries
+from app.storage.queries.episodes import StoredEpisode
+from app.storage.rows import EpisodeRow, EpisodeStatus, LabelRow
 from app.wire.base import Status
 from app.wire.episodes import (
     EpisodePage,
@@ -32,15 +36,6 @@ from app.wire.episodes import (
 )
 
 Cursor = tuple[int, int, int]  # created_at, agent and number of the last episode of a page
-
-
-@dataclass(frozen=True)
-class StoredEpisode:
-    """An episode with its steps and its label history, read at one moment."""
-
-    row: Any
-    steps: Sequence[Any]
-    labels: Sequence[Any]
 
 
 @dataclass(frozen=True)
@@ -60,15 +55,15 @@ class Prediction:
 class EpisodeViews:
     """Reads episodes for the API."""
 
-    def __init__(self, database: Database, cache: Loaded, labels: Judgement) -> None:
+    def __init__(self, database: Database, cache: Cache, ranking: Ranking) -> None:
         self._database = database
         self._cache = cache
-        self._labels = labels
+        self._ranking = ranking
 
     async def summary(self, episode: HostedEpisode) -> EpisodeSummary:
         """An episode in memory, without its steps."""
         agent = episode.agent
-        row = await self._database.read(reading.episode_row, agent.number, episode.number)
+        row = await self._database.read(episode_queries.episode_row, agent.number, episode.number)
         if row is None:
             raise NotFound("episode", episode.id)
         return EpisodeSummary(**episode_fields(row, agent.horizon, episode.length))
@@ -91,7 +86,7 @@ class EpisodeViews:
             agent = await self._cache.agent(number)
         except NotFound as error:
             raise NotFound("episode", episode) from error
-        stored = await self._database.read(read_episode, number, episode_number)
+        stored = await self._database.read(episode_queries.stored_episode, number, episode_number)
         if stored is None:
             raise NotFound("episode", episode)
         return agent, stored
@@ -115,7 +110,7 @@ class EpisodeViews:
 
     async def most_informative(self, agent: str | None, skip: int, limit: int) -> EpisodePage:
         """Episodes that wait for a label, those whose label would teach the most first."""
-        queue = await self._labels.queue(await self._agent_number(agent))
+        queue = await self._ranking.all(await self._agent_number(agent))
         chosen = {(owner, number): score for score, owner, number in queue[skip : skip + limit]}
         summaries = await self._database.read(_read_waiting, list(chosen))
         items = [
@@ -131,18 +126,6 @@ class EpisodeViews:
         return (await self._cache.agent(read_agent_id(agent))).number
 
 
-def read_episode(connection: Connection, agent: int, number: int) -> StoredEpisode | None:
-    """An episode with its steps and labels; three queries."""
-    row = reading.episode_row(connection, agent, number)
-    if row is None:
-        return None
-    return StoredEpisode(
-        row,
-        reading.step_rows(connection, agent, number),
-        labelling.label_rows(connection, agent, number),
-    )
-
-
 def _read_page(
     connection: Connection,
     agent: int | None,
@@ -153,7 +136,9 @@ def _read_page(
     limit: int,
 ) -> tuple[list[EpisodeSummary], Cursor | None]:
     """One page, and the cursor of the next if there is one."""
-    rows = reading.episode_page(connection, agent, status, external_id, newest, after, limit + 1)
+    rows = episode_queries.episode_page(
+        connection, agent, status, external_id, newest, after, limit + 1
+    )
     page = rows[:limit]
     summaries = list(summaries_of(connection, page).values())
     if len(rows) <= limit:
@@ -165,25 +150,25 @@ def _read_waiting(
     connection: Connection, keys: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], EpisodeSummary]:
     """Those of some episodes that still wait for a label, in the order given."""
-    rows = listing.episodes_by_key(connection, keys)
+    rows = episode_queries.episodes_named(connection, keys)
     found = [rows[key] for key in keys if key in rows]
-    waiting = [row for row in found if row.status == "awaiting_label"]
+    waiting = [row for row in found if row.status is EpisodeStatus.awaiting_label]
     return summaries_of(connection, waiting)
 
 
 def summaries_of(
-    connection: Connection, rows: Sequence[Any]
+    connection: Connection, rows: Sequence[EpisodeRow]
 ) -> dict[tuple[int, int], EpisodeSummary]:
     """Rows as summaries by (agent, number); at most two queries, however many rows."""
     running = [(row.agent, row.number) for row in rows if row.length is None]
-    counts = listing.step_counts(connection, running)
-    horizons = listing.horizons(connection, {row.agent for row in rows}) if rows else {}
+    counts = step_queries.lengths_of(connection, running)
+    horizons = agent_queries.horizons(connection, {row.agent for row in rows}) if rows else {}
     return {
         (row.agent, row.number): EpisodeSummary(
             **episode_fields(
                 row,
                 horizons[row.agent],
-                counts[row.agent, row.number] if row.length is None else row.length,
+                counts.get((row.agent, row.number), 0) if row.length is None else row.length,
             )
         )
         for row in rows
@@ -191,7 +176,7 @@ def summaries_of(
     }
 
 
-def episode_fields(row: Any, horizon: int, length: int) -> dict[str, Any]:
+def episode_fields(row: EpisodeRow, horizon: int, length: int) -> dict[str, Any]:
     """The fields that every view of an episode has."""
     return {
         "id": episode_id(row.agent, row.number),
@@ -202,7 +187,7 @@ def episode_fields(row: Any, horizon: int, length: int) -> dict[str, Any]:
         "status": row.status,
         "label_required": row.label_required,
         "labels_wanted": row.labels_wanted,
-        "labels_given": row.verdicts,
+        "labels_given": row.labels_given,
         "label": row.label,
         "policy_version": row.policy_version,
         "horizon": horizon,
@@ -245,31 +230,33 @@ def episode_view(
         ],
         final=final,
         terminated=row.ended,
-        verdicts=verdict_views(stored.labels),
-        labels=label_changes(stored.labels),
+        verdicts=verdict_views(stored.history),
+        labels=label_changes(stored.history),
         predicted=None if prediction is None else prediction.predicted,
         after_end=None if prediction is None else prediction.after_end,
     )
 
 
-def verdict_views(labels: Sequence[Any]) -> list[VerdictView]:
+def verdict_views(labels: Sequence[LabelRow]) -> list[VerdictView]:
     """The labels in force, from an episode's label history."""
     return [
         VerdictView.model_validate(
             {"label": verdict.label, "labeller": verdict.labeller, "at": moment(verdict.at)}
         )
-        for verdict in in_force(labels).values()
+        for verdict in labels_in_force(labels).values()
     ]
 
 
-def label_changes(labels: Sequence[Any]) -> list[LabelChange]:
+def label_changes(labels: Sequence[LabelRow]) -> list[LabelChange]:
     """An episode's label history, oldest first."""
     return [
-        LabelChange(
-            label=change.label,
-            labeller=change.labeller,
-            comment=change.comment,
-            at=moment(change.at),
+        LabelChange.model_validate(
+            {
+                "label": change.label,
+                "labeller": change.labeller,
+                "comment": change.comment,
+                "at": moment(change.at),
+            }
         )
         for change in labels
     ]

@@ -7,24 +7,25 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 
-from app.service.agents.hosted_agent import Event, HostedAgent
-from app.service.runtime.cache import Loaded
-from app.service.runtime.events import Broadcast
-from app.service.runtime.ids import read_agent_id
+from app.service.agents.hosted_agent import HostedAgent
+from app.service.runtime.cache import Cache
+from app.service.runtime.events import Events
+from app.service.runtime.ids import agent_id, episode_id, read_agent_id
 from app.service.views.times import moment
 from app.storage.database import Database
-from app.storage.queries import reading
+from app.storage.queries import events as event_queries
+from app.storage.rows import EventKind, EventRow
 
 _PAGE = 500  # stored events that are read at once
 _NAMES = {
-    "finished": "episode.finished",
-    "reported": "episode.reported",
-    "abandoned": "episode.abandoned",
-    "given_up": "episode.abandoned",
-    "labelled": "label.given",
-    "withdrawn": "label.withdrawn",
-    "settled": "label.settled",
-    "policy": "policy.replaced",
+    EventKind.finished: "episode.finished",
+    EventKind.reported: "episode.reported",
+    EventKind.abandoned: "episode.abandoned",
+    EventKind.given_up: "episode.abandoned",
+    EventKind.labelled: "label.given",
+    EventKind.withdrawn: "label.withdrawn",
+    EventKind.settled: "label.settled",
+    EventKind.policy: "policy.replaced",
 }
 EVENT_NAMES = tuple(dict.fromkeys(_NAMES.values()))
 
@@ -41,10 +42,10 @@ class PublicEvent:
 class EventFeed:
     """Follows the events of agents."""
 
-    def __init__(self, database: Database, cache: Loaded, broadcast: Broadcast) -> None:
+    def __init__(self, database: Database, cache: Cache, events: Events) -> None:
         self._database = database
         self._cache = cache
-        self._broadcast = broadcast
+        self._events = events
 
     async def open(
         self, agent: str, after: int | None, heartbeat_seconds: float
@@ -60,12 +61,14 @@ class EventFeed:
     async def _follow(
         self, agent: HostedAgent, after: int, heartbeat_seconds: float
     ) -> AsyncGenerator[PublicEvent | None]:
-        queue = self._broadcast.listen(agent.number)  # first, so that nothing is missed
+        queue = self._events.listen(agent.number)  # first, so that nothing is missed
         try:
-            while rows := await self._database.read(reading.event_rows, agent.number, after, _PAGE):
+            while rows := await self._database.read(
+                event_queries.event_rows, agent.number, after, _PAGE
+            ):
                 for row in rows:
                     after = row.number
-                    yield _public(Event(**row._mapping))
+                    yield _public(row)
             while True:
                 try:
                     event = await asyncio.wait_for(queue.get(), heartbeat_seconds)
@@ -78,9 +81,16 @@ class EventFeed:
                     after = event.number
                     yield _public(event)
         finally:
-            self._broadcast.leave(agent.number, queue)
+            self._events.leave(agent.number, queue)
 
 
-def _public(event: Event) -> PublicEvent:
-    at = moment(event.at).isoformat().replace("+00:00", "Z")
-    return PublicEvent(event.number, _NAMES[event.kind], event.public() | {"at": at})
+def _public(event: EventRow) -> PublicEvent:
+    data: dict[str, Any] = {"agent": agent_id(event.agent), "number": event.number}
+    if event.episode is not None:
+        data["episode"] = episode_id(event.agent, event.episode)
+    if event.label is not None:
+        data["label"] = event.label
+    if event.policy_version is not None:
+        data["policy_version"] = event.policy_version
+    data["at"] = moment(event.at).isoformat().replace("+00:00", "Z")
+    return PublicEvent(event.number, _NAMES[event.kind], data)

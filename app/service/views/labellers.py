@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -21,11 +20,16 @@ from app.learning.statistics.agreement import (
     labellers,
 )
 from app.service.episodes.trajectories import trajectory_of
-from app.service.labelling.verdicts import in_force
+from app.service.labelling.slots import labels_in_force
 from app.service.runtime.ids import agent_id, episode_id
 from app.service.views.times import moment
 from app.storage.database import Database
-from app.storage.queries import browsing, listing
+from app.storage.queries import agents as agent_queries
+from app.storage.queries import episodes as episode_queries
+from app.storage.queries import labels as label_queries
+from app.storage.queries import policies as policy_queries
+from app.storage.queries import steps as step_queries
+from app.storage.rows import EpisodeRow, LabelRow, StepRow
 
 _CHANGES = 5000  # newest label changes that the statistics use
 _CHECKED = 300  # newest episodes that are compared with the model
@@ -73,9 +77,9 @@ class LabellerReport:
 
 @dataclass(frozen=True)
 class _Stored:
-    changes: Sequence[Any]
-    episodes: Sequence[Any]
-    steps: dict[tuple[int, int], list[Any]]
+    changes: Sequence[LabelRow]
+    episodes: Sequence[EpisodeRow]
+    steps: dict[tuple[int, int], list[StepRow]]
     insights: dict[int, bytes]
     names: dict[int, str]
 
@@ -93,14 +97,16 @@ class LabellerViews:
 
 
 def _read(connection: Connection) -> _Stored:
-    changes = browsing.verdicts(connection, _CHANGES)
+    changes = label_queries.newest_labels(connection, _CHANGES)
     newest = dict.fromkeys((row.agent, row.episode) for row in reversed(changes))
     agents = list(dict.fromkeys(agent for agent, _ in newest))[:_AGENTS]
     chosen = [key for key in newest if key[0] in agents][:_CHECKED]
-    insights = browsing.insights_of(connection, agents)
-    episodes = [row for row in browsing.judged(connection, chosen) if row.agent in insights]
-    steps = listing.steps_of_episodes(connection, [(row.agent, row.number) for row in episodes])
-    return _Stored(changes, episodes, steps, insights, browsing.names_of(connection, agents))
+    insights = policy_queries.insights_of(connection, agents)
+    named = episode_queries.episodes_named(connection, chosen)
+    episodes = [row for row in named.values() if row.labels_given and row.agent in insights]
+    pairs = [(row.agent, row.number) for row in episodes]
+    steps = step_queries.steps_of_episodes(connection, pairs)
+    return _Stored(changes, episodes, steps, insights, agent_queries.names_of(connection, agents))
 
 
 def _report(stored: _Stored) -> LabellerReport:
@@ -125,7 +131,7 @@ def _report(stored: _Stored) -> LabellerReport:
 
 def _doubts(stored: _Stored) -> list[Doubt]:
     """The labels that contradict a confident model, the most confident first."""
-    history: dict[tuple[int, int], list[Any]] = defaultdict(list)
+    history: dict[tuple[int, int], list[LabelRow]] = defaultdict(list)
     for change in stored.changes:
         history[change.agent, change.episode].append(change)
     models = {agent: unpack_insight(packed) for agent, packed in stored.insights.items()}
@@ -137,7 +143,9 @@ def _doubts(stored: _Stored) -> list[Doubt]:
     return sorted(doubts, key=lambda doubt: -abs(doubt.predicted - doubt.label))
 
 
-def _doubts_of(stored: _Stored, row: Any, model: Insight, history: Sequence[Any]) -> list[Doubt]:
+def _doubts_of(
+    stored: _Stored, row: EpisodeRow, model: Insight, history: Sequence[LabelRow]
+) -> list[Doubt]:
     steps = stored.steps[row.agent, row.number]
     predicted = model.predict(trajectory_of(steps, row.final, row.ended))
     if predicted is None:
@@ -152,6 +160,6 @@ def _doubts_of(stored: _Stored, row: Any, model: Insight, history: Sequence[Any]
             predicted,
             verdict.labeller,
         )
-        for verdict in in_force(history).values()
+        for verdict in labels_in_force(history).values()
         if contradicts(predicted, verdict.label)
     ]

@@ -14,14 +14,17 @@ from app.agents.insight import Insight
 from app.errors import InvalidValue, NotFound
 from app.learning.statistics.forecast import SHARE, Forecast, forecast
 from app.service.agents.hosted_agent import HostedAgent
-from app.service.runtime.cache import Loaded
+from app.service.runtime.cache import Cache
 from app.service.runtime.ids import read_agent_id
 from app.service.views.agents import agent_view
 from app.service.views.beliefs import Beliefs, ObservationMap, beliefs_of, observation_map
 from app.service.views.curves import outcomes, policy_point, thinned, wilson
 from app.service.views.episodes import summaries_of
 from app.storage.database import Database
-from app.storage.queries import browsing, labelling, reading
+from app.storage.queries import agents as agent_queries
+from app.storage.queries import episodes as episode_queries
+from app.storage.queries import labels as label_queries
+from app.storage.queries import policies as policy_queries
 from app.wire.agents import AgentView
 from app.wire.episodes import EpisodeSummary
 from app.wire.insight import PolicyPoint
@@ -63,7 +66,7 @@ class _Stored:
 class AgentOverviews:
     """Reads what the page of an agent shows."""
 
-    def __init__(self, database: Database, cache: Loaded) -> None:
+    def __init__(self, database: Database, cache: Cache) -> None:
         self._database = database
         self._cache = cache
 
@@ -111,14 +114,14 @@ def _chosen_axes(agent: HostedAgent, x: int | None, y: int | None) -> tuple[int,
 
 
 def _read(connection: Connection, agent: int, before: int | None) -> _Stored | None:
-    row = reading.agent_row(connection, agent)
+    row = agent_queries.agent_row(connection, agent)
     if row is None:
         return None
-    newest = browsing.newest_episodes(connection, agent, before, _EPISODES + 1)
+    newest = episode_queries.newest_episodes(connection, agent, before, _EPISODES + 1)
     return _Stored(
         row,
-        labelling.verdicts_of(connection, agent),
-        reading.version_rows(connection, agent),
+        label_queries.labels_in_force(connection, agent),
+        policy_queries.version_rows(connection, agent),
         list(summaries_of(connection, newest).values()),
     )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.service.labelling.labels import Judgement
-from app.service.runtime.cache import Loaded
-from app.service.runtime.events import Broadcast
-from app.service.training.process_pool import LearningProcesses
+from app.service.labelling.ranking import Ranking
+from app.service.runtime.cache import Cache
+from app.service.runtime.events import Events
+from app.service.training.process_pool import ProcessPool
 from app.service.views.agents import AgentViews
 from app.service.views.curves import CurveViews
 from app.service.views.desk import DeskViews
@@ -26,19 +26,19 @@ class Views:
     def __init__(
         self,
         database: Database,
-        cache: Loaded,
-        labels: Judgement,
-        processes: LearningProcesses,
-        broadcast: Broadcast,
+        cache: Cache,
+        ranking: Ranking,
+        pool: ProcessPool,
+        events: Events,
     ) -> None:
         self.agents = AgentViews(database, cache)
         self.overviews = AgentOverviews(database, cache)
-        self.episodes = EpisodeViews(database, cache, labels)
+        self.episodes = EpisodeViews(database, cache, ranking)
         self.episode_details = EpisodeDetailViews(database, cache)
         self.desk = DeskViews(database)
         self.labellers = LabellerViews(database)
         self.curves = CurveViews(database, cache)
         self.documents = Documents(cache)
         self.explanations = Explanations(database, cache)
-        self.events = EventFeed(database, cache, broadcast)
-        self.readiness = Readiness(database, processes)
+        self.events = EventFeed(database, cache, events)
+        self.readiness = Readiness(database, pool)

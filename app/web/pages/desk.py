@@ -15,8 +15,8 @@ from app.api.http.auth import JUDGE, Labeller
 from app.api.http.dependencies import AgentViews, Desk, DeskViews, Impact, Leases
 from app.service.access.keys import ANYONE, Caller
 from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.labelling.impact import Change
-from app.service.labelling.verdicts import Verdict
+from app.service.labelling.impact import Impact as LabelImpact
+from app.service.labelling.slots import GivenLabel
 from app.service.runtime.ids import read_agent_id
 from app.web.pages.sign_in import PageRoute, page_guard
 from app.web.render.templates import render
@@ -78,7 +78,7 @@ async def skip(
 @router.post("/verdict")
 async def judge(body: DeskLabel, desk: Desk, views: DeskViews, caller: Labeller) -> DeskAnswer:
     """Label an episode; the episode to judge next."""
-    verdict = Verdict(body.label, _labeller(caller, body.labeller), body.comment or None)
+    verdict = GivenLabel(body.label, _labeller(caller, body.labeller), body.comment or None)
     await desk.judge(_holder(caller, body), body.episode, verdict)
     return await _next(desk, views, caller, body)
 
@@ -117,9 +117,9 @@ async def read_change(
     impact: Impact,
     caller: Labeller,
     labeller: Annotated[str | None, Query(max_length=200)] = None,
-) -> Change:
+) -> LabelImpact:
     """What the caller's label changed, once it is learned."""
-    return await impact.change(episode, _labeller(caller, labeller), _LEARNING_SECONDS)
+    return await impact.of_label(episode, _labeller(caller, labeller), _LEARNING_SECONDS)
 
 
 def _skipper(caller: Caller, body: DeskRequest) -> str:

@@ -5,13 +5,15 @@ import sqlite3
 import threading
 import time
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import pytest
 from sqlalchemy import Column, Integer, MetaData, String, Table, event, insert
 
-from app.errors import Overloaded, StorageUnavailable
+from app.errors import Overloaded, Stale, StorageUnavailable
 from app.storage.sqlite.engine import make_reading_engine, make_writing_engine
-from app.storage.sqlite.writer import Write, Writer
+from app.storage.unit_of_work import UnitOfWork
+from app.storage.writer import Writer
 
 notes = Table(
     "notes",
@@ -19,7 +21,18 @@ notes = Table(
     Column("id", Integer, primary_key=True),
     Column("text", String, unique=True),
 )
-ADD = insert(notes)
+
+
+@dataclass(frozen=True)
+class Add:
+    """Adds a note; returns the texts of all notes before it."""
+
+    text: object
+
+    def apply(self, connection):
+        before = [row.text for row in connection.execute(notes.select().order_by(notes.c.id))]
+        connection.execute(insert(notes), {"text": self.text})
+        return before
 
 
 class Kept:
@@ -78,7 +91,7 @@ def impatient(monkeypatch):
 
 
 def add(*texts):
-    return [Write(ADD, {"text": text}) for text in texts]
+    return UnitOfWork(commands=[Add(text) for text in texts])
 
 
 def numbers(count):
@@ -142,10 +155,10 @@ def test_many_submissions_share_few_commits(kept):
     "bad",
     [
         add("1"),  # is there already
-        [*add("new"), *add("1")],  # half of it could be stored
+        add("new", "1"),  # half of it could be stored
         add(2**70),  # does not fit into any column: not even an error of the database
         add("\ud800"),  # is no text
-        [Write(ADD, {"text": object()})],
+        add(object()),
     ],
 )
 def test_one_bad_submission_does_not_harm_the_others(kept, bad):
@@ -158,7 +171,7 @@ def test_one_bad_submission_does_not_harm_the_others(kept, bad):
                 after = writer.submit(add("4"))
                 await asyncio.sleep(0.1)
             await asyncio.gather(*first, after)
-            with pytest.raises(StorageUnavailable):
+            with pytest.raises((StorageUnavailable, Stale)):
                 await refused
             await writer.submit(add("5"))
 
@@ -166,20 +179,78 @@ def test_one_bad_submission_does_not_harm_the_others(kept, bad):
     assert kept.texts == ["1", "2", "3", "4", "5"]
 
 
-def test_writes_that_fail_while_they_are_made_harm_nobody(kept):
+def test_a_command_that_raises_harms_nobody(kept):
     class Broken:
-        def __iter__(self):
-            yield from add("half")
+        def apply(self, connection):
+            Add("half").apply(connection)
             raise RuntimeError("could not be made")
 
     async def run():
         async with kept.writer() as writer:
             with pytest.raises(StorageUnavailable):
-                await writer.submit(Broken())
+                await writer.submit(UnitOfWork(commands=[Broken()]))
             await writer.submit(add("whole"))
 
     asyncio.run(asyncio.wait_for(run(), 60))
     assert kept.texts == ["whole"]
+
+
+def test_a_domain_error_of_a_command_reaches_its_caller_as_it_is(kept):
+    class Outdated:
+        def apply(self, connection):
+            Add("half").apply(connection)
+            raise Stale("decided from an old state")
+
+    async def run():
+        async with kept.writer() as writer:
+            async with kept.held():  # both in one batch
+                good, refused = writer.submit(add("good")), writer.submit(outdated)
+                await asyncio.sleep(0.1)
+            await good
+            with pytest.raises(Stale, match="decided from an old state"):
+                await refused
+
+    outdated = UnitOfWork(commands=[Outdated()])
+    asyncio.run(asyncio.wait_for(run(), 60))
+    assert kept.texts == ["good"]
+
+
+def test_the_caller_gets_what_its_commands_returned(kept):
+    async def run():
+        async with kept.writer() as writer:
+            return await writer.submit(add("a", "b")), await writer.submit(add("c"))
+
+    assert asyncio.run(run()) == ([[], ["a"]], [["a", "b"]])
+
+
+def test_memory_is_brought_up_to_date_in_commit_order_even_if_the_caller_has_gone(kept):
+    seen = []
+
+    async def run():
+        async with kept.writer() as writer:
+            async with kept.held():
+                first = writer.submit(add("1"), lambda results: seen.append(("1", results)))
+                gone = writer.submit(add("2"), lambda results: seen.append(("2", results)))
+                gone.cancel()
+                last = writer.submit(add("3"), lambda results: seen.append(("3", results)))
+            await last
+            assert first.done()
+
+    asyncio.run(run())
+    assert seen == [("1", [[]]), ("2", [["1"]]), ("3", [["1", "2"]])]
+
+
+def test_what_was_not_stored_is_not_applied_in_memory(kept):
+    seen = []
+
+    async def run():
+        async with kept.writer() as writer:
+            await writer.submit(add("1"))
+            with pytest.raises(Stale):  # the text is unique
+                await writer.submit(add("1"), seen.append)
+
+    asyncio.run(run())
+    assert seen == []
 
 
 def test_close_commits_what_waits_and_takes_no_more(kept):

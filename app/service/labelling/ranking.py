@@ -1,0 +1,87 @@
+"""Ranking: which episode's label would teach the most."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from cachetools import LRUCache
+
+from app.errors import NotFound
+from app.service.agents.hosted_agent import HostedAgent
+from app.service.runtime.cache import Cache
+from app.service.training.jobs import RankingJob
+from app.service.training.process_pool import ProcessPool
+from app.storage.database import Database
+from app.storage.queries import agents, episodes
+
+MOST_RANKED = 2000  # episodes of one agent that are compared
+MOST_AGENTS = 200  # whose waiting episodes are compared with one another
+_CACHE_BYTES = 8_000_000
+_BYTES_PER_EPISODE = 100  # of a remembered ranking: a number and a score
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """Scores of some episodes under one policy version."""
+
+    version: int
+    numbers: tuple[int, ...]
+    scores: tuple[float, ...]
+
+
+class Ranking:
+    """Ranks the episodes that wait for a label; rankings are remembered while they hold."""
+
+    def __init__(self, database: Database, cache: Cache, pool: ProcessPool) -> None:
+        self._database = database
+        self._cache = cache
+        self._pool = pool
+        self._known: LRUCache[int, _Ranking] = LRUCache(
+            _CACHE_BYTES, lambda ranking: _BYTES_PER_EPISODE * (1 + len(ranking.numbers))
+        )
+
+    async def of_agent(self, agent: HostedAgent) -> list[tuple[float, int]]:
+        """(information, number) of an agent's waiting episodes, the most informative first."""
+        numbers = tuple(
+            await self._database.read(episodes.waiting_numbers, agent.number, MOST_RANKED)
+        )
+        known = self._known.get(agent.number)
+        if known is None or (known.version, known.numbers) != (agent.version, numbers):
+            version, scores = agent.version, [0.0] * len(numbers)
+            if numbers:
+                scores = await self._pool.run(RankingJob(agent.number, numbers, agent.cells))
+            known = self._known[agent.number] = _Ranking(version, numbers, tuple(scores))
+        # Of two that teach the same the older comes first.
+        pairs = zip(known.scores, known.numbers, strict=True)
+        return sorted(pairs, key=lambda pair: (-pair[0], pair[1]))
+
+    async def agents_waiting(self, agent: int | None) -> list[int]:
+        """One agent, or those that have episodes waiting."""
+        if agent is not None:
+            return [agent]
+        return await self._database.read(agents.agents_waiting, MOST_AGENTS)
+
+    async def all(self, agent: int | None) -> list[tuple[float, int, int]]:
+        """(information, agent, number) of what waits, at one agent or at all; the most first."""
+        numbers = await self.agents_waiting(agent)
+        parts = await asyncio.gather(*(self._ranked(number) for number in numbers))
+        whole = [entry for part in parts for entry in part]
+        return sorted(whole, key=lambda entry: (-entry[0], entry[1], entry[2]))
+
+    async def by_age(self, agent: int | None) -> list[tuple[int, int]]:
+        """(agent, number) of what waits, each agent's oldest first: for while ranking waits."""
+        return [
+            (owner, number)
+            for owner in await self.agents_waiting(agent)
+            for number in reversed(
+                await self._database.read(episodes.waiting_numbers, owner, MOST_RANKED)
+            )
+        ]
+
+    async def _ranked(self, number: int) -> list[tuple[float, int, int]]:
+        try:
+            agent = await self._cache.agent(number)
+        except NotFound:
+            return []
+        return [(score, number, episode) for score, episode in await self.of_agent(agent)]

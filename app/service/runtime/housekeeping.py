@@ -1,0 +1,60 @@
+"""Housekeeping: what falls due with time, for as long as the server runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from app.errors import PlauditError
+from app.service.access.idempotency import Idempotency
+from app.service.labelling.expiry import expire_overdue
+from app.service.labelling.labels import Labels
+from app.service.labelling.queue import LabelQueue
+from app.service.runtime.cache import Cache
+from app.storage.database import Database
+
+log = logging.getLogger(__name__)
+
+_TICK_SECONDS = 0.5
+_CLEAN_SECONDS = 30.0
+
+
+class Housekeeping:
+    """Gives overdue labels, and drops from memory and disk what nobody needs."""
+
+    def __init__(
+        self,
+        database: Database,
+        cache: Cache,
+        labels: Labels,
+        queue: LabelQueue,
+        idempotency: Idempotency,
+        idle_seconds: float,
+    ) -> None:
+        self._database = database
+        self._cache = cache
+        self._labels = labels
+        self._queue = queue
+        self._idempotency = idempotency
+        self._idle_seconds = idle_seconds
+
+    async def run(self) -> None:
+        """Repeat until cancelled; a failure is logged and never ends it."""
+        every = max(1, int(min(_CLEAN_SECONDS, self._idle_seconds) / _TICK_SECONDS))
+        ticks = 0
+        while True:
+            await asyncio.sleep(_TICK_SECONDS)
+            try:
+                await expire_overdue(self._database, self._labels)
+                if ticks % every == 0:
+                    await self._clean()
+            except PlauditError as error:
+                log.warning("housekeeping failed", extra={"reason": str(error)})
+            except Exception:  # labels must fall due for as long as the server runs
+                log.exception("housekeeping failed unexpectedly")
+            ticks += 1
+
+    async def _clean(self) -> None:
+        self._cache.drop_idle(self._idle_seconds)
+        self._queue.leases.drop_old()
+        await self._idempotency.forget_old()

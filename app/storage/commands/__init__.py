@@ -1,0 +1,1 @@
+"""Commands: every change of the database, by noun. Nothing else writes."""

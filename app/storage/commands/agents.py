@@ -1,0 +1,121 @@
+"""Commands on agents: create, describe, delete, purge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from app.errors import Stale
+from app.storage.rows import JsonObject
+from app.storage.schema import (
+    agents,
+    episodes,
+    events,
+    knowledge,
+    labels,
+    plans,
+    recordings,
+    steps,
+    versions,
+)
+
+_START = dict.fromkeys(
+    (
+        "episodes",
+        "running",
+        "awaiting_label",
+        "labelled",
+        "completed",
+        "abandoned",
+        "good",
+        "last_event",
+        "last_lesson",
+        "learned",
+        "policy_version",
+    ),
+    0,
+)
+_OWNED = (steps, episodes, labels, events, plans, versions, knowledge, recordings)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAgent:
+    """Create an agent; it takes the next position in the list of agents."""
+
+    id: int
+    name: str
+    specification: JsonObject
+    metadata: JsonObject
+    display: JsonObject | None
+    created_at: int
+    notes: JsonObject
+
+    def apply(self, connection: Connection) -> None:
+        """Insert the row."""
+        position = select(func.coalesce(func.max(agents.c.position), 0) + 1).scalar_subquery()
+        values = {**asdict(self), **_START, "paused": False, "position": position}
+        connection.execute(insert(agents).values(values))
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeAgent:
+    """Set some of an agent's name, metadata, display and paused."""
+
+    agent: int
+    changes: Mapping[str, Any]
+
+    def apply(self, connection: Connection) -> None:
+        """Update the given columns only, so that two changes at once keep both."""
+        unknown = set(self.changes) - {"name", "metadata", "display", "paused"}
+        if unknown:
+            raise ValueError(f"not a description of an agent: {sorted(unknown)}")
+        query = update(agents).where(agents.c.id == self.agent, agents.c.deleted_at.is_(None))
+        if self.changes and connection.execute(query.values(dict(self.changes))).rowcount == 0:
+            raise Stale("the agent was deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAgent:
+    """Mark an agent as deleted; its rows are purged later."""
+
+    agent: int
+    now: int
+
+    def apply(self, connection: Connection) -> None:
+        """Set the time of the deletion."""
+        query = update(agents).where(agents.c.id == self.agent, agents.c.deleted_at.is_(None))
+        if connection.execute(query.values(deleted_at=self.now)).rowcount == 0:
+            raise Stale("the agent was deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeSteps:
+    """Remove the steps of a deleted agent's episodes before one of them.
+
+    Rows leave in pieces, so that nobody waits for a million of them.
+    """
+
+    agent: int
+    before_episode: int
+
+    def apply(self, connection: Connection) -> None:
+        """Delete the rows."""
+        connection.execute(
+            delete(steps).where(steps.c.agent == self.agent, steps.c.episode < self.before_episode)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeAgent:
+    """Remove every row of a deleted agent."""
+
+    agent: int
+
+    def apply(self, connection: Connection) -> None:
+        """Delete the rows."""
+        for table in _OWNED:
+            connection.execute(delete(table).where(table.c.agent == self.agent))
+        connection.execute(delete(agents).where(agents.c.id == self.agent))

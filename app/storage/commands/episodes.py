@@ -1,0 +1,261 @@
+"""Commands on episodes: start, end, report the final state, import."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Update, bindparam, insert, update
+
+from app.errors import Stale
+from app.storage.commands.log import CounterChange, Logged, NewEvent, count, record
+from app.storage.rows import AgentCounters, EpisodeMode, EpisodeStatus, JsonObject, LabelRow
+from app.storage.schema import episodes, labels
+from app.storage.sqlite.steps import insert_steps
+from app.storage.unit_of_work import StepTuple
+
+
+def step_tuple(
+    agent: int, episode: int, step: int, index: int, action: int, state: object
+) -> StepTuple:
+    """A step for the driver; the observation is stored where the state is a list of numbers."""
+    observation = json.dumps(state) if isinstance(state, list) else None
+    return agent, episode, step, index, action, observation
+
+
+@dataclass(frozen=True, slots=True)
+class NewEpisode:
+    """An episode that starts, without the number that the log gives it."""
+
+    external_id: str | None
+    mode: EpisodeMode
+    label_required: bool
+    policy_version: int
+    plan: int | None
+    labels_wanted: int
+    metadata: JsonObject
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class StartedEpisode:
+    """The number of a started episode, and the agent's counters after it."""
+
+    number: int
+    counters: AgentCounters
+
+
+@dataclass(frozen=True, slots=True)
+class StartEpisode:
+    """Start the next episode of an agent.
+
+    ``decide`` gives the episode its plan once its number is known. It must be a pure function.
+    """
+
+    agent: int
+    decide: Callable[[int], NewEpisode]
+
+    def apply(self, connection: Connection) -> StartedEpisode:
+        """Take the next number and insert the row."""
+        change = CounterChange(episodes=1, running=1)
+        counters = count(connection, self.agent, change, new_events=0, teaches=False)
+        number = counters.episodes - 1
+        row = asdict(self.decide(number)) | {"agent": self.agent, "number": number}
+        fixed = {"status": EpisodeStatus.running, "ended": False, "labels_given": 0}
+        connection.execute(insert(episodes), row | fixed)
+        return StartedEpisode(number, counters)
+
+
+def change_of(*columns: str) -> Update:
+    """An update of some columns of one episode that checks and raises its version."""
+    return (
+        update(episodes)
+        .where(
+            episodes.c.agent == bindparam("the_agent"),
+            episodes.c.number == bindparam("the_number"),
+            episodes.c.version == bindparam("the_version"),
+        )
+        .values(
+            version=episodes.c.version + 1,
+            **{name: bindparam(f"new_{name}", type_=episodes.c[name].type) for name in columns},
+        )
+    )
+
+
+def change_episode(
+    connection: Connection,
+    statement: Update,
+    agent: int,
+    number: int,
+    version: int,
+    **values: Any,
+) -> None:
+    """Run an update made by `change_of`; `Stale` if the episode has changed meanwhile."""
+    found = {"the_agent": agent, "the_number": number, "the_version": version}
+    new = {f"new_{name}": value for name, value in values.items()}
+    if connection.execute(statement, found | new).rowcount == 0:
+        raise Stale("the episode has changed")
+
+
+_END_COLUMNS = (
+    "status",
+    "length",
+    "ended",
+    "final",
+    "final_observation",
+    "label_due",
+    "finished_at",
+)
+_END = change_of(*_END_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class EndEpisode:
+    """End a running episode: finished, or abandoned."""
+
+    agent: int
+    number: int
+    version: int  # that this was decided from
+    status: EpisodeStatus
+    length: int
+    ended: bool
+    final: int | None
+    final_observation: list[float] | None
+    label_due: int | None
+    finished_at: int
+    event: NewEvent
+
+    def apply(self, connection: Connection) -> Logged:
+        """Update the episode and append to the log."""
+        values = {name: getattr(self, name) for name in _END_COLUMNS}
+        change_episode(connection, _END, self.agent, self.number, self.version, **values)
+        change = CounterChange().moved(EpisodeStatus.running, self.status)
+        return record(connection, self.agent, change, [self.event])
+
+
+_REPORT = change_of("ended", "final", "final_observation")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFinal:
+    """Report the state that the last step before the horizon led to."""
+
+    agent: int
+    number: int
+    version: int
+    ended: bool
+    final: int
+    final_observation: list[float] | None
+    event: NewEvent
+
+    def apply(self, connection: Connection) -> Logged:
+        """Update the episode and append to the log."""
+        change_episode(
+            connection,
+            _REPORT,
+            self.agent,
+            self.number,
+            self.version,
+            ended=self.ended,
+            final=self.final,
+            final_observation=self.final_observation,
+        )
+        return record(connection, self.agent, CounterChange(), [self.event])
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedEpisode:
+    """An episode that was played elsewhere, ready to be stored."""
+
+    external_id: str | None
+    status: EpisodeStatus
+    label_required: bool
+    ended: bool
+    final: int | None
+    final_observation: list[float] | None
+    labels_wanted: int
+    label: int | None
+    metadata: JsonObject
+    states: Sequence[tuple[int, object]]  # index, and as the client sent it
+    actions: Sequence[int]
+    labels: Sequence[tuple[int, str | None, str | None]]  # label, labeller, comment
+    events: Sequence[NewEvent]  # without their episode
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The numbers of imported episodes, and what the import added to the log."""
+
+    numbers: range
+    logged: Logged
+
+
+@dataclass(frozen=True, slots=True)
+class ImportEpisodes:
+    """Store episodes that were played elsewhere; rows are made while they are written."""
+
+    agent: int
+    imported: Sequence[ImportedEpisode]
+    at: int
+    change: CounterChange
+
+    def apply(self, connection: Connection) -> Imported:
+        """Insert episodes, steps, labels and events under the next numbers."""
+        counters = count(connection, self.agent, self.change, new_events=0, teaches=False)
+        first = counters.episodes - len(self.imported)
+        numbered = list(enumerate(self.imported, first))
+        connection.execute(insert(episodes), [self._row(n, one) for n, one in numbered])
+        insert_steps(connection, self._steps(numbered))
+        history = [asdict(row) for row in self._labels(numbered)]
+        if history:
+            connection.execute(insert(labels), history)
+        new_events = [
+            NewEvent(
+                event.kind,
+                event.at,
+                number,
+                event.slot,
+                event.label,
+                event.final_known,
+            )
+            for number, one in numbered
+            for event in one.events
+        ]
+        logged = record(connection, self.agent, CounterChange(), new_events)
+        return Imported(range(first, first + len(self.imported)), logged)
+
+    def _row(self, number: int, one: ImportedEpisode) -> JsonObject:
+        return {
+            "agent": self.agent,
+            "number": number,
+            "external_id": one.external_id,
+            "mode": EpisodeMode.imported,
+            "status": one.status,
+            "label_required": one.label_required,
+            "policy_version": 0,
+            "length": len(one.actions),
+            "ended": one.ended,
+            "final": one.final,
+            "final_observation": one.final_observation,
+            "labels_wanted": one.labels_wanted,
+            "labels_given": len(one.labels),
+            "label": one.label,
+            "metadata": one.metadata,
+            "created_at": self.at,
+            "finished_at": self.at,
+            "labelled_at": None if one.label is None else self.at,
+        }
+
+    def _steps(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[StepTuple]:
+        for number, one in numbered:
+            for step, ((index, state), action) in enumerate(
+                zip(one.states, one.actions, strict=True)
+            ):
+                yield step_tuple(self.agent, number, step, index, action, state)
+
+    def _labels(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[LabelRow]:
+        for number, one in numbered:
+            for slot, (label, labeller, comment) in enumerate(one.labels):
+                yield LabelRow(self.agent, number, slot, label, labeller, comment, self.at)

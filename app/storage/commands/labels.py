@@ -1,0 +1,57 @@
+"""Commands on labels: set the labels that are in force on an episode."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import Connection, bindparam, case, func, insert
+
+from app.storage.commands.episodes import change_episode, change_of
+from app.storage.commands.log import CounterChange, Logged, NewEvent, record
+from app.storage.rows import EpisodeStatus, LabelRow
+from app.storage.schema import episodes, labels
+
+_SET = change_of("status", "labels_given", "label", "labelled_at").values(
+    # An episode without a due time, such as an imported one, never gets one.
+    label_due=case(
+        (
+            episodes.c.label_due.is_not(None),
+            func.coalesce(bindparam("new_label_due"), episodes.c.label_due),
+        )
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SetLabels:
+    """Change an episode's status and label to what its labels now amount to."""
+
+    agent: int
+    number: int
+    version: int  # that this was decided from
+    status: EpisodeStatus
+    labels_given: int
+    label: int | None
+    labelled_at: int | None
+    label_due: int | None  # None leaves it as it is
+    change: CounterChange
+    event: NewEvent
+    history: LabelRow | None = None  # an entry of the label history
+
+    def apply(self, connection: Connection) -> Logged:
+        """Update the episode, add to its label history and append to the log."""
+        change_episode(
+            connection,
+            _SET,
+            self.agent,
+            self.number,
+            self.version,
+            status=self.status,
+            labels_given=self.labels_given,
+            label=self.label,
+            labelled_at=self.labelled_at,
+            label_due=self.label_due,
+        )
+        if self.history is not None:
+            connection.execute(insert(labels), asdict(self.history))
+        return record(connection, self.agent, self.change, [self.event])

@@ -1,0 +1,114 @@
+"""Commands of learning: publish a policy version, note progress, note a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import Connection, delete, select, update
+
+from app.errors import Stale
+from app.storage.commands.log import CounterChange, Logged, NewEvent, record
+from app.storage.rows import EpisodeStatus, EventKind, JsonObject, PlanRow, VersionRow
+from app.storage.schema import agents, episodes, knowledge, plans, versions
+from app.storage.upsert import insert_or_ignore, insert_or_update
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLearned:
+    """Note that an agent has learned up to an event, and left its policy in force."""
+
+    agent: int
+    expected_version: int  # of the policy that this was learned on
+    learned: int
+    policy_version: int
+    notes: JsonObject
+
+    def apply(self, connection: Connection) -> None:
+        """Update the agent; `Stale` if it was deleted or has another policy by now."""
+        query = (
+            update(agents)
+            .where(
+                agents.c.id == self.agent,
+                agents.c.deleted_at.is_(None),
+                agents.c.policy_version == self.expected_version,
+            )
+            .values(
+                learned=self.learned,
+                policy_version=self.policy_version,
+                notes=self.notes,
+                learning_error=None,
+            )
+        )
+        if connection.execute(query).rowcount == 0:
+            raise Stale("the agent was deleted, or has another policy by now")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishPolicy:
+    """Store a policy version: its plans, what the agent knows, and that it is in force."""
+
+    learned: NoteLearned
+    version: VersionRow
+    plans: Sequence[PlanRow]
+    insight: bytes | None
+    snapshot: bytes | None  # None keeps the one before
+    snapshot_event: int
+
+    def apply(self, connection: Connection) -> Logged:
+        """Check the version in force first; then store all of it in one transaction."""
+        self.learned.apply(connection)
+        agent = self.learned.agent
+        insert_or_ignore(connection, plans, [asdict(plan) for plan in self.plans])
+        insert_or_ignore(connection, versions, [asdict(self.version)])
+        known = {
+            "agent": agent,
+            "snapshot": self.snapshot,
+            "snapshot_event": self.snapshot_event,
+            "insight": self.insight,
+        }
+        kept = [] if self.snapshot is None else ["snapshot", "snapshot_event"]
+        insert_or_update(connection, knowledge, known, ["insight", *kept])
+        event = NewEvent(
+            EventKind.policy, self.version.at, policy_version=self.learned.policy_version
+        )
+        return record(connection, agent, CounterChange(), [event])
+
+
+@dataclass(frozen=True, slots=True)
+class DropOldPlans:
+    """Remove the plans of earlier versions that no running episode is pinned to."""
+
+    agent: int
+    version: int
+
+    def apply(self, connection: Connection) -> None:
+        """Delete the rows."""
+        pinned = (
+            select(episodes.c.number)
+            .where(
+                episodes.c.agent == plans.c.agent,
+                episodes.c.status == EpisodeStatus.running,
+                episodes.c.policy_version == plans.c.version,
+                episodes.c.plan == plans.c.episode,
+            )
+            .exists()
+        )
+        connection.execute(
+            delete(plans).where(
+                plans.c.agent == self.agent, plans.c.version < self.version, ~pinned
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoteFailure:
+    """Note why an agent's last learning job failed."""
+
+    agent: int
+    reason: str
+
+    def apply(self, connection: Connection) -> None:
+        """Update the agent."""
+        query = update(agents).where(agents.c.id == self.agent, agents.c.deleted_at.is_(None))
+        connection.execute(query.values(learning_error=self.reason))

@@ -1,0 +1,28 @@
+"""Queries of access: keys, secrets, and answers to idempotent requests."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, select
+
+from app.storage.rows import AnswerRow, KeyRow, columns_of, typed, typed_or_none
+from app.storage.schema import answers, keys, secrets
+
+
+def key_rows(connection: Connection) -> list[KeyRow]:
+    """Every key, oldest first."""
+    query = select(*columns_of(KeyRow, keys)).order_by(keys.c.created_at, keys.c.id)
+    return typed(KeyRow, connection.execute(query).all())
+
+
+def answer_row(connection: Connection, scope: str, key: str) -> AnswerRow | None:
+    """What a request with this Idempotency-Key created."""
+    query = select(*columns_of(AnswerRow, answers))
+    query = query.where(answers.c.scope == scope, answers.c.key == key)
+    return typed_or_none(AnswerRow, connection.execute(query).one_or_none())
+
+
+def secret(connection: Connection, name: str) -> bytes | None:
+    """A secret that the server made for itself."""
+    query = select(secrets.c.value).where(secrets.c.name == name)
+    found: bytes | None = connection.execute(query).scalar()
+    return found

@@ -1,0 +1,150 @@
+"""Queries of agents."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, func, or_, select
+
+from app.storage.queries.policies import plan_rows
+from app.storage.rows import (
+    AgentRow,
+    EpisodeMode,
+    EpisodeStatus,
+    EventKind,
+    PlanRow,
+    columns_of,
+    typed,
+    typed_or_none,
+)
+from app.storage.schema import agents, episodes, events
+
+SPARK_POINTS = 16
+
+_all = select(*columns_of(AgentRow, agents))
+alive = agents.c.deleted_at.is_(None)
+
+
+def agent_row(connection: Connection, agent: int) -> AgentRow | None:
+    """An agent that was not deleted."""
+    query = _all.where(agents.c.id == agent, alive)
+    return typed_or_none(AgentRow, connection.execute(query).one_or_none())
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAgent:
+    """An agent with the plans in force."""
+
+    row: AgentRow
+    plans: list[PlanRow]
+
+
+def stored_agent(connection: Connection, agent: int) -> StoredAgent | None:
+    """An agent that was not deleted, with the plans in force."""
+    row = agent_row(connection, agent)
+    if row is None:
+        return None
+    return StoredAgent(row, plan_rows(connection, agent, row.policy_version))
+
+
+def agent_page(connection: Connection, after: int, limit: int) -> list[AgentRow]:
+    """Agents in the order they were created."""
+    query = _all.where(agents.c.position > after, alive).order_by(agents.c.position)
+    return typed(AgentRow, connection.execute(query.limit(limit)).all())
+
+
+def newest_agents(
+    connection: Connection, offset: int, limit: int, name: str = ""
+) -> tuple[list[AgentRow], int]:
+    """Some agents, the newest first, and how many there are; with ``name`` in their name."""
+    where: list[ColumnElement[bool]] = [alive]
+    if name:
+        where.append(agents.c.name.icontains(name, autoescape=True))
+    total = connection.execute(select(func.count()).select_from(agents).where(*where)).scalar()
+    query = _all.where(*where).order_by(agents.c.position.desc()).offset(offset).limit(limit)
+    return typed(AgentRow, connection.execute(query).all()), total or 0
+
+
+def is_readable(connection: Connection) -> bool:
+    """Whether the database answers."""
+    connection.execute(select(agents.c.id).limit(1)).all()
+    return True
+
+
+def agents_behind(connection: Connection) -> list[int]:
+    """Agents that were learning when the server stopped.
+
+    Episodes that only finished do not count: they are learned from at the next label or start, as
+    they would have been without the stop.
+    """
+    asks = or_(
+        events.c.kind.in_([EventKind.labelled, EventKind.withdrawn]),
+        episodes.c.mode == EpisodeMode.imported,
+    )
+    asked = (
+        select(events.c.number)
+        .join(
+            episodes,
+            (episodes.c.agent == events.c.agent) & (episodes.c.number == events.c.episode),
+        )
+        .where(events.c.agent == agents.c.id, events.c.number > agents.c.learned, asks)
+        .exists()
+    )
+    query = select(agents.c.id).where(agents.c.learned < agents.c.last_lesson, asked, alive)
+    return list(connection.execute(query).scalars())
+
+
+def agents_deleted(connection: Connection) -> list[tuple[int, int]]:
+    """Deleted agents whose rows are still there, with the number of their episodes."""
+    query = select(agents.c.id, agents.c.episodes).where(agents.c.deleted_at.is_not(None))
+    return [(row.id, row.episodes) for row in connection.execute(query)]
+
+
+def agents_waiting(connection: Connection, limit: int) -> list[int]:
+    """Agents with episodes that wait for a label."""
+    query = select(agents.c.id).where(agents.c.awaiting_label > 0, alive).limit(limit)
+    return list(connection.execute(query).scalars())
+
+
+def count_waiting(connection: Connection, agent: int | None) -> int:
+    """How many episodes wait for a label, of one agent or of all."""
+    query = select(func.sum(agents.c.awaiting_label)).where(alive)
+    if agent is not None:
+        query = query.where(agents.c.id == agent)
+    return connection.execute(query).scalar() or 0
+
+
+def names_of(connection: Connection, chosen: Sequence[int]) -> dict[int, str]:
+    """The names of some agents."""
+    query = select(agents.c.id, agents.c.name).where(agents.c.id.in_(chosen))
+    return {row.id: row.name for row in connection.execute(query)}
+
+
+def sparks(connection: Connection, chosen: Sequence[int]) -> dict[int, list[tuple[int, int, int]]]:
+    """(part, labels, good labels) of some agents, each agent's episodes in at most 16 parts."""
+    part = episodes.c.number * SPARK_POINTS // agents.c.episodes
+    query = (
+        select(
+            episodes.c.agent,
+            part.label("part"),
+            func.count().label("labels"),
+            func.sum(episodes.c.label).label("good"),
+        )
+        .join(agents, agents.c.id == episodes.c.agent)
+        .where(episodes.c.agent.in_(chosen), episodes.c.status == EpisodeStatus.labelled)
+        .group_by(episodes.c.agent, part)
+        .order_by(episodes.c.agent, part)
+    )
+    found: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for row in connection.execute(query):
+        found[row.agent].append((row.part, row.labels, row.good))
+    return dict(found)
+
+
+def horizons(connection: Connection, chosen: Collection[int]) -> dict[int, int]:
+    """The horizons of some agents that were not deleted."""
+    horizon = agents.c.specification["horizon"].as_integer().label("horizon")
+    query = select(agents.c.id, horizon).where(agents.c.id.in_(chosen), alive)
+    return {row.id: row.horizon for row in connection.execute(query)}

@@ -1,0 +1,150 @@
+"""Queries of labels: an episode's history, the labels in force, who has labelled what."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    func,
+    literal_column,
+    null,
+    select,
+)
+
+from app.storage.queries.agents import alive, count_waiting
+from app.storage.rows import EpisodeMode, EpisodeStatus, LabelRow, columns_of, typed
+from app.storage.schema import agents, episodes, labels
+
+_all = select(*columns_of(LabelRow, labels))
+_newer = labels.alias("newer")
+_in_force = and_(  # the last entry of its slot, and no withdrawal
+    labels.c.label.is_not(None),
+    ~select(_newer.c.id)
+    .where(
+        _newer.c.agent == labels.c.agent,
+        _newer.c.episode == labels.c.episode,
+        _newer.c.slot == labels.c.slot,
+        _newer.c.id > labels.c.id,
+    )
+    .exists(),
+)
+_of_episode = and_(labels.c.agent == episodes.c.agent, labels.c.episode == episodes.c.number)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelInForce:
+    """A label in force with its episode.
+
+    ``outcome`` is the label that the episode has come to, None while more labels are wanted.
+    """
+
+    number: int
+    label: int
+    mode: EpisodeMode
+    outcome: int | None
+
+
+def label_rows(connection: Connection, agent: int, number: int) -> list[LabelRow]:
+    """The label history of an episode, oldest first."""
+    return label_rows_of(connection, agent, [number])[number]
+
+
+def label_rows_of(
+    connection: Connection, agent: int, numbers: Sequence[int]
+) -> dict[int, list[LabelRow]]:
+    """The label histories of some episodes, oldest first."""
+    found: dict[int, list[LabelRow]] = {number: [] for number in numbers}
+    query = _all.where(labels.c.agent == agent, labels.c.episode.in_(numbers))
+    for row in typed(LabelRow, connection.execute(query.order_by(labels.c.id)).all()):
+        found[row.episode].append(row)
+    return found
+
+
+def labels_in_force(connection: Connection, agent: int) -> list[LabelInForce]:
+    """Every label of an agent that is in force, in the order of episodes."""
+    query = (
+        select(episodes.c.number, labels.c.label, episodes.c.mode, episodes.c.label)
+        .join(episodes, _of_episode)
+        .where(labels.c.agent == agent, _in_force)
+        .order_by(labels.c.episode, labels.c.slot)
+    )
+    return typed(LabelInForce, connection.execute(query).all())
+
+
+def newest_labels(connection: Connection, limit: int) -> list[LabelRow]:
+    """The newest labels and withdrawals of all agents, oldest of them first, without comments."""
+    columns = [
+        null() if column.name == "comment" else column for column in columns_of(LabelRow, labels)
+    ]
+    query = (
+        select(*columns)
+        .join(agents, agents.c.id == labels.c.agent)
+        .where(alive)
+        .order_by(labels.c.id.desc())
+        .limit(limit)
+    )
+    return typed(LabelRow, connection.execute(query).all())[::-1]
+
+
+def judged_by(
+    connection: Connection, labeller: str | None, among: Collection[tuple[int, int]]
+) -> set[tuple[int, int]]:
+    """Which of some episodes, by (agent, number), have a label of a labeller, if named."""
+    if labeller is None:
+        return set()
+    numbers: dict[int, list[int]] = defaultdict(list)
+    for agent, number in among:
+        numbers[agent].append(number)
+    query = select(labels.c.episode).where(labels.c.labeller == labeller, _in_force)
+    return {
+        (agent, number)
+        for agent, some in numbers.items()
+        for number in connection.execute(
+            query.where(labels.c.agent == agent, labels.c.episode.in_(some))
+        ).scalars()
+    }
+
+
+def count_left(connection: Connection, agent: int | None, labeller: str | None) -> int:
+    """How many episodes wait for a label that a labeller can give, of one agent or of all."""
+    waiting = count_waiting(connection, agent)
+    if labeller is None:
+        return waiting
+    half_judged = (  # in the words of the partial index
+        episodes.c.label.is_(None),
+        episodes.c.labels_given > literal_column("0"),
+        episodes.c.label_required,
+    )
+    query = _of_agents(select(func.count()), agent).where(*half_judged, _has_label_of(labeller))
+    return waiting - (connection.execute(query).scalar() or 0)
+
+
+def oldest_left(
+    connection: Connection, agent: int | None, labeller: str | None, limit: int
+) -> list[tuple[int, int]]:
+    """(agent, number) of the oldest episodes that wait for a label a labeller can give."""
+    order = episodes.c.created_at if agent is None else episodes.c.number
+    query = _of_agents(select(episodes.c.agent, episodes.c.number), agent)
+    query = query.where(episodes.c.status == EpisodeStatus.awaiting_label)
+    if labeller is not None:
+        query = query.where(~_has_label_of(labeller))
+    found = connection.execute(query.order_by(order).limit(limit))
+    return [(row.agent, row.number) for row in found]
+
+
+def _of_agents(query: Select[Any], agent: int | None) -> Select[Any]:
+    """Limit a query to the episodes of one agent, or of all that were not deleted."""
+    joined = episodes.join(agents, agents.c.id == episodes.c.agent)
+    query = query.select_from(joined).where(alive)
+    return query if agent is None else query.where(episodes.c.agent == agent)
+
+
+def _has_label_of(labeller: str) -> ColumnElement[bool]:
+    return select(labels.c.id).where(_of_episode, labels.c.labeller == labeller, _in_force).exists()

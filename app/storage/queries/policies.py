@@ -1,0 +1,52 @@
+"""Queries of policies: plans, versions, and what an agent knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, select
+
+from app.storage.rows import PlanRow, VersionRow, columns_of, typed, typed_or_none
+from app.storage.schema import knowledge, plans, versions
+
+_plans = select(*columns_of(PlanRow, plans))
+_versions = select(*columns_of(VersionRow, versions))
+
+
+def plan_rows(connection: Connection, agent: int, version: int) -> list[PlanRow]:
+    """The plans of one version."""
+    query = _plans.where(plans.c.agent == agent, plans.c.version == version)
+    return typed(PlanRow, connection.execute(query.order_by(plans.c.episode)).all())
+
+
+def plan_row(connection: Connection, agent: int, version: int, episode: int) -> PlanRow | None:
+    """One plan."""
+    query = _plans.where(
+        plans.c.agent == agent, plans.c.version == version, plans.c.episode == episode
+    )
+    return typed_or_none(PlanRow, connection.execute(query).one_or_none())
+
+
+def version_row(connection: Connection, agent: int, version: int) -> VersionRow | None:
+    """What is known of one version."""
+    query = _versions.where(versions.c.agent == agent, versions.c.version == version)
+    return typed_or_none(VersionRow, connection.execute(query).one_or_none())
+
+
+def version_rows(connection: Connection, agent: int) -> list[VersionRow]:
+    """Every version there has been, oldest first."""
+    query = _versions.where(versions.c.agent == agent).order_by(versions.c.version)
+    return typed(VersionRow, connection.execute(query).all())
+
+
+def insight_bytes(connection: Connection, agent: int) -> bytes | None:
+    """The packed insight of an agent."""
+    return insights_of(connection, [agent]).get(agent)
+
+
+def insights_of(connection: Connection, chosen: Sequence[int]) -> dict[int, bytes]:
+    """The packed insights of some agents, where they have one."""
+    query = select(knowledge.c.agent, knowledge.c.insight).where(
+        knowledge.c.agent.in_(chosen), knowledge.c.insight.is_not(None)
+    )
+    return {row.agent: row.insight for row in connection.execute(query)}

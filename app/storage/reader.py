@@ -1,0 +1,44 @@
+"""Reading a database from another process: queries that see one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Concatenate, ParamSpec, TypeVar
+
+from sqlalchemy import Connection
+
+from app.storage.sqlite.engine import make_reading_engine
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+class Session:
+    """Queries on one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def read(
+        self, query: Callable[Concatenate[Connection, P], Result], *args: P.args, **kwargs: P.kwargs
+    ) -> Result:
+        """Run a query."""
+        return query(self._connection, *args, **kwargs)
+
+
+class Reader:
+    """Opens sessions on a database that another process writes."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = make_reading_engine(url)
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """A session; all its queries see the database as it was at the first of them."""
+        with self._engine.connect() as connection:
+            yield Session(connection)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()

@@ -1,0 +1,255 @@
+"""Typed rows: what leaves storage. One frozen dataclass per table, with the table's column names.
+
+Times are whole milliseconds since 1970 (UTC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from sqlalchemy import Column, Row, Table
+
+JsonObject = dict[str, Any]
+
+
+class EpisodeStatus(StrEnum):
+    """Where an episode stands."""
+
+    running = "running"
+    awaiting_label = "awaiting_label"
+    labelled = "labelled"
+    completed = "completed"  # over, and no label is required
+    abandoned = "abandoned"
+
+
+class EpisodeMode(StrEnum):
+    """How an episode was played."""
+
+    learn = "learn"
+    exploit = "exploit"
+    imported = "imported"
+
+
+class EventKind(StrEnum):
+    """What an entry of an agent's event log says."""
+
+    finished = "finished"
+    reported = "reported"  # the state that the last step led to became known
+    abandoned = "abandoned"  # while it was running
+    given_up = "given_up"  # abandoned after it had finished
+    labelled = "labelled"
+    withdrawn = "withdrawn"
+    settled = "settled"  # the labels that are there decide
+    policy = "policy"  # a policy was published
+
+
+# Events that an agent learns from.
+LEARNED_KINDS = frozenset(
+    {
+        EventKind.finished,
+        EventKind.reported,
+        EventKind.abandoned,
+        EventKind.labelled,
+        EventKind.withdrawn,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """An agent."""
+
+    id: int
+    position: int
+    name: str
+    specification: JsonObject
+    metadata: JsonObject
+    display: JsonObject | None
+    paused: bool
+    created_at: int
+    deleted_at: int | None
+    episodes: int
+    running: int
+    awaiting_label: int
+    labelled: int
+    completed: int
+    abandoned: int
+    good: int
+    last_event: int
+    last_lesson: int
+    learned: int
+    policy_version: int
+    learning_error: str | None
+    notes: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCounters:
+    """The counters of an agent that change with its episodes and its log."""
+
+    episodes: int
+    running: int
+    last_event: int
+    last_lesson: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRow:
+    """An episode without its steps."""
+
+    agent: int
+    number: int
+    external_id: str | None
+    mode: EpisodeMode
+    status: EpisodeStatus
+    version: int
+    label_required: bool
+    policy_version: int
+    plan: int | None
+    length: int | None
+    ended: bool
+    final: int | None
+    final_observation: list[float] | None
+    labels_wanted: int
+    labels_given: int
+    label: int | None
+    label_due: int | None
+    metadata: JsonObject
+    created_at: int
+    finished_at: int | None
+    labelled_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step of an episode. ``observation`` is set where the client sent numbers."""
+
+    agent: int
+    episode: int
+    step: int
+    state: int
+    action: int
+    observation: list[float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """One entry of an episode's label history. Without a ``label`` it is a withdrawal."""
+
+    agent: int
+    episode: int
+    slot: int
+    label: int | None
+    labeller: str | None
+    comment: str | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An entry of an agent's event log.
+
+    ``label`` belongs to labelled and settled, ``slot`` to labelled and withdrawn, ``final_known``
+    to finished and abandoned, ``policy_version`` to policy.
+    """
+
+    agent: int
+    number: int
+    kind: EventKind
+    episode: int | None
+    slot: int | None
+    label: int | None
+    final_known: bool | None
+    policy_version: int | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """A plan of a policy version, packed. ``episode`` -1 is the exploit plan."""
+
+    agent: int
+    version: int
+    episode: int
+    policy: bytes
+    planner: str
+    value: float
+    upper: float
+    lower: float
+    cells: int
+    seconds: float
+    label_required: bool
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether its bounds say anything; a plan made without a model is between 0 and 1."""
+        return self.upper - self.lower < 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """What is known of one policy version."""
+
+    agent: int
+    version: int
+    episodes: int
+    labels: int
+    planner: str
+    value: float
+    gap: float
+    predicted: float | None
+    seconds: float
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """An API key, with the digest of its secret."""
+
+    id: str
+    name: str
+    role: str
+    digest: str
+    created_at: int
+    revoked_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """What a request with an Idempotency-Key created."""
+
+    scope: str
+    key: str
+    fingerprint: str
+    made: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingRow:
+    """What is known of a recording beside its content."""
+
+    media_type: str
+    size: int
+    at: int
+
+
+Typed = TypeVar("Typed")
+
+
+def columns_of(kind: type[Any], table: Table) -> list[Column[Any]]:
+    """The columns of ``table`` that a row class holds, in the order of its fields."""
+    return [table.c[field.name] for field in fields(kind)]
+
+
+def typed(kind: Callable[..., Typed], rows: Sequence[Row[*tuple[Any, ...]]]) -> list[Typed]:
+    """Rows that were selected with `columns_of`, as instances of ``kind``."""
+    return [kind(*row) for row in rows]
+
+
+def typed_or_none(kind: Callable[..., Typed], row: Row[*tuple[Any, ...]] | None) -> Typed | None:
+    """One row that was selected with `columns_of`, if it was found."""
+    return None if row is None else kind(*row)

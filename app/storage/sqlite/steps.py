@@ -1,0 +1,38 @@
+"""Inserting many steps into SQLite with few calls of the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import chain, islice
+
+from sqlalchemy import Connection
+
+from app.storage.schema import steps
+from app.storage.unit_of_work import StepTuple
+
+_ROWS_PER_CALL = 128
+
+
+def insert_steps(connection: Connection, rows: Iterable[StepTuple]) -> None:
+    """Insert steps; a step that exists already is an integrity error.
+
+    Each call of the driver releases the interpreter's lock and has to wait for it again, so one
+    call per row would make the writer wait for the event loop once per row. Row counts are powers
+    of two: the driver keeps those few statements prepared.
+    """
+    remaining = iter(rows)
+    while some := list(islice(remaining, _ROWS_PER_CALL)):
+        done = 0
+        while done < len(some):
+            size = 1 << (len(some) - done).bit_length() - 1
+            values = tuple(chain.from_iterable(some[done : done + size]))
+            connection.exec_driver_sql(_insert_sql(size), values)
+            done += size
+
+
+@lru_cache
+def _insert_sql(rows: int) -> str:
+    names = [column.name for column in steps.c]
+    place = f"({', '.join('?' * len(names))})"
+    return f"INSERT INTO steps ({', '.join(names)}) VALUES {', '.join([place] * rows)}"

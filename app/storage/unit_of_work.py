@@ -1,0 +1,33 @@
+"""Units of work: what one caller changes at once, all or nothing.
+
+A caller loads what a change depends on, decides in pure code, and submits a unit of work. Its
+commands run in the writer's transaction: they check that what they were decided from still holds
+(raising `Stale` otherwise), hand out numbers, and return what they stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from sqlalchemy import Connection
+
+Stored = TypeVar("Stored", covariant=True)
+
+StepTuple = tuple[int, int, int, int, int, str | None]
+"""agent, episode, step, state, action, observation as JSON: a row of `steps` for the driver."""
+
+
+class Command(Protocol[Stored]):
+    """A change of the database and what it returns."""
+
+    def apply(self, connection: Connection) -> Stored:
+        """Run in the writer's transaction; an error undoes the whole unit of work."""
+        ...
+
+
+class UnitOfWork(NamedTuple):
+    """Steps to append, then commands to apply."""
+
+    steps: Sequence[StepTuple] = ()
+    commands: Sequence[Command[Any]] = ()

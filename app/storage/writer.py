@@ -1,0 +1,169 @@
+"""The group-commit writer: durable before answered, and fast all the same.
+
+One thread owns the one writing connection. Callers submit units of work and await; the thread
+takes everything that waits, with no timer, commits it in one transaction, and wakes all callers at
+once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from app.errors import Overloaded, PlauditError, Stale, StorageUnavailable
+from app.storage.sqlite.steps import insert_steps
+from app.storage.unit_of_work import UnitOfWork
+
+log = logging.getLogger(__name__)
+
+Results = list[Any]
+Outcome = Results | Exception
+"""What the commands of a unit of work returned, or why it was not stored."""
+
+
+class _Submission(NamedTuple):
+    unit: UnitOfWork
+    done: asyncio.Future[Results]
+    applied: Callable[[Results], None] | None
+    failed: Callable[[], None] | None
+
+
+class Writer:
+    """Commits units of work, many at a time, in the order they were submitted."""
+
+    def __init__(self, engine: Engine, most_waiting: int = 20_000) -> None:
+        self._engine = engine
+        self._loop = asyncio.get_running_loop()
+        self._waiting: queue.SimpleQueue[_Submission | None] = queue.SimpleQueue()
+        self._most_waiting = most_waiting
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._closed = False
+        self.commits = 0
+        self._thread.start()
+
+    def submit(
+        self,
+        unit: UnitOfWork,
+        applied: Callable[[Results], None] | None = None,
+        failed: Callable[[], None] | None = None,
+    ) -> asyncio.Future[Results]:
+        """Queue a unit of work; the future has its commands' results once they are on disk.
+
+        ``applied`` is called with the results in the event loop, in the order of the commits and
+        before anybody is woken, even if the caller has stopped waiting: it brings memory up to
+        date with the disk. ``failed`` is called likewise if nothing was stored.
+        """
+        if self._closed:
+            raise StorageUnavailable("the server is shutting down")
+        if self._waiting.qsize() >= self._most_waiting:
+            raise Overloaded("too many writes are waiting for the disk")
+        done = self._loop.create_future()
+        self._waiting.put(_Submission(unit, done, applied, failed))
+        return done
+
+    @property
+    def waiting(self) -> int:
+        """How many units of work wait."""
+        return self._waiting.qsize()
+
+    async def close(self) -> None:
+        """Commit what waits, and stop."""
+        if not self._closed:
+            self._closed = True
+            self._waiting.put(None)
+            await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        is_open = True
+        while is_open:
+            batch, is_open = self._take()
+            if batch:
+                outcomes = self._commit(batch)
+                self._loop.call_soon_threadsafe(_settle, batch, outcomes)
+
+    def _take(self) -> tuple[list[_Submission], bool]:
+        """Everything that waits, once there is something; false after the last of it."""
+        batch: list[_Submission] = []
+        submission = self._waiting.get()
+        while submission is not None:
+            batch.append(submission)
+            try:
+                submission = self._waiting.get_nowait()
+            except queue.Empty:
+                return batch, True
+        return batch, False
+
+    def _commit(self, batch: Sequence[_Submission]) -> Sequence[Outcome]:
+        """Commit all at once; if that fails each by itself, so that one cannot harm another."""
+        units = [submission.unit for submission in batch]
+        outcomes = self._attempt(units)
+        if not isinstance(outcomes, Exception):
+            return outcomes
+        if len(units) == 1 or _is_locked(outcomes):
+            return [outcomes] * len(units)
+        return [self._attempt_one(unit) for unit in units]
+
+    def _attempt_one(self, unit: UnitOfWork) -> Outcome:
+        outcome = self._attempt([unit])
+        return outcome if isinstance(outcome, Exception) else outcome[0]
+
+    def _attempt(self, units: Sequence[UnitOfWork]) -> list[Results] | Exception:
+        """One transaction. Steps go first, together: they depend on nothing in it."""
+        try:
+            with self._engine.begin() as connection:
+                insert_steps(connection, chain.from_iterable(unit.steps for unit in units))
+                results = [
+                    [command.apply(connection) for command in unit.commands] for unit in units
+                ]
+        except Exception as error:  # the thread must survive whatever a unit of work raises
+            return error
+        self.commits += 1
+        return results
+
+
+def _is_locked(error: Exception) -> bool:
+    """Whether another process holds the database: each unit would wait for it in turn."""
+    cause = error.orig if isinstance(error, DBAPIError) else None
+    return getattr(cause, "sqlite_errorname", "").startswith("SQLITE_BUSY")
+
+
+def _settle(batch: Sequence[_Submission], outcomes: Sequence[Outcome]) -> None:
+    for submission, outcome in zip(batch, outcomes, strict=True):
+        try:
+            _update_memory(submission, outcome)
+        except Exception:  # the others must be woken all the same
+            log.exception("memory could not be brought up to date")
+        if isinstance(outcome, Exception):
+            _fail(submission.done, outcome)
+        elif not submission.done.cancelled():
+            submission.done.set_result(outcome)
+
+
+def _update_memory(submission: _Submission, outcome: Outcome) -> None:
+    if isinstance(outcome, Exception):
+        if submission.failed is not None:
+            submission.failed()
+    elif submission.applied is not None:
+        submission.applied(outcome)
+
+
+def _fail(done: asyncio.Future[Results], error: Exception) -> None:
+    if done.cancelled():
+        return
+    failure: Exception = error
+    if isinstance(error, IntegrityError):
+        failure = Stale("another request has stored this meanwhile")
+        failure.__cause__ = error
+    elif not isinstance(error, PlauditError):
+        failure = StorageUnavailable("the write could not be stored")
+        failure.__cause__ = error
+    done.set_exception(failure)
+    done.exception()  # retrieved, even if every caller has gone
