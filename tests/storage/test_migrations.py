@@ -115,7 +115,7 @@ def test_the_command_makes_the_database(tmp_path):
 
 FIRST_RELEASE = [
     "INSERT INTO agents VALUES (1, 1, 'lake', '{}', '{}', NULL, 0, 5, NULL, 2, 1, 0, 1, 0, 0, "
-    '2, 2, NULL, \'{"progress": {}, "warnings": []}\')',
+    '1, 3, 2, 2, 2, NULL, \'{"progress": {}, "warnings": []}\')',
     "INSERT INTO episodes VALUES (1, 0, 'run-1', 'learn', 'labelled', 1, 0, NULL, 2, 1, 3, NULL, "
     "1, 1, 1, NULL, '{}', 5, 6, 7)",
     "INSERT INTO episodes VALUES (1, 1, NULL, 'learn', 'running', 1, 2, 0, NULL, 0, NULL, NULL, "
