@@ -215,6 +215,8 @@ class HostedEpisode:
 
     def decide_abandon(self, now: int) -> EpisodeUpdate:
         """Abandon the episode: no label will come."""
+        if self.status not in (EpisodeStatus.running, EpisodeStatus.awaiting_label):
+            raise self._over()
         if self.labels:
             raise Conflict(
                 "already_labelled", "The episode has a label. Withdraw it before abandoning."
@@ -222,8 +224,6 @@ class HostedEpisode:
         if self.status is EpisodeStatus.running:
             event = NewEvent(EventKind.abandoned, now, self.number, final_known=False)
             return self._end(EpisodeStatus.abandoned, None, False, None, now, event, None, False)
-        if self.status is not EpisodeStatus.awaiting_label:
-            raise self._over()
         # Its transitions were learned when it finished.
         event = NewEvent(EventKind.given_up, now, self.number)
         return self._set_labels({}, EpisodeStatus.abandoned, None, event, None, None)
