@@ -191,6 +191,21 @@ def test_a_label_that_nobody_gives_in_time_is_the_default(client, default):
     assert wait_learned(client, agent)["learning_error"] is None
 
 
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_persons_label_replaces_a_default_label(client, label):
+    agent = create_agent(client, label_timeout="PT1S", default_label=0)
+    episode = start_episode(client, agent)
+    play(client, episode, STATES)
+    wait_until(lambda: read(client, episode)["status"] == "labelled")
+    given = client.post(f"/v1/episodes/{episode}/label", json={"label": label, "labeller": "Ada"})
+    assert (given.status_code, given.json()["label"]) == (200, label)
+    view = read(client, episode)
+    assert [(one["label"], one["labeller"]) for one in view["verdicts"]] == [(label, "Ada")]
+    assert [one["labeller"] for one in view["labels"]] == ["timeout", "Ada"]
+    other = client.post(f"/v1/episodes/{episode}/label", json={"label": 1 - label})
+    assert_problem(other, 409, "already_labelled")
+
+
 def test_who_withdraws_a_label_has_the_whole_timeout_again(client):
     agent = create_agent(client, label_timeout="PT2S", default_label=0)
     episode = start_episode(client, agent)

@@ -46,21 +46,24 @@ def majority(labels: Collection[GivenLabel]) -> int:
 
 
 def slot_of(slots: Slots, wanted: int, labeller: str | None) -> int | None:
-    """The slot that holds a labeller's label; where one label is wanted, anybody's."""
+    """The slot that holds a labeller's label; where one label is wanted, anybody's.
+
+    A default label belongs to nobody: a person's label always replaces it.
+    """
     for slot, given in slots.items():
-        if wanted == 1 or given.labeller == labeller:
+        if given.labeller == labeller or (wanted == 1 and given.labeller != TIMEOUT):
             return slot
     return None
 
 
 def has_room(slots: Slots, wanted: int) -> bool:
     """Whether somebody who has not labelled the episode can."""
-    return _default_slot(slots, wanted) is not None or len(slots) < wanted
+    return _default_slot(slots) is not None or len(slots) < wanted
 
 
 def free_slot(slots: Slots, wanted: int) -> int:
-    """The slot of one more label; where several are wanted it replaces a default label."""
-    slot = _default_slot(slots, wanted)
+    """The slot of one more label; it replaces a default label."""
+    slot = _default_slot(slots)
     if slot is not None:
         return slot
     for slot in range(wanted):
@@ -79,5 +82,8 @@ def without_label(slots: Slots, slot: int) -> dict[int, GivenLabel]:
     return {number: given for number, given in slots.items() if number != slot}
 
 
-def _default_slot(slots: Slots, wanted: int) -> int | None:
-    return None if wanted == 1 else slot_of(slots, wanted, TIMEOUT)
+def _default_slot(slots: Slots) -> int | None:
+    for slot, given in slots.items():
+        if given.labeller == TIMEOUT:
+            return slot
+    return None

@@ -54,10 +54,12 @@ def test_a_full_episode_takes_no_more():
     assert refused.value.code == "already_labelled"
 
 
-def test_where_several_are_wanted_a_default_label_leaves_its_slot_to_people():
+@pytest.mark.parametrize("wanted", [1, 2])
+def test_a_default_label_leaves_its_slot_to_people(wanted):
     default = {0: GivenLabel(0, TIMEOUT)}
-    assert has_room(default, 1 + 1)
-    assert free_slot(default, 2) == 0
+    assert has_room(default, wanted)
+    assert slot_of(default, wanted, "Ada") is None
+    assert free_slot(default, wanted) == 0
 
 
 def test_slots_are_replaced_and_emptied_without_changing_the_old_ones():
