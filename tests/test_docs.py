@@ -21,6 +21,7 @@ from app.planning.reference.exact import plan_exact
 from app.planning.reference.paper import plan_paper
 from app.settings import settings_table
 from app.wire.validation import parse
+from tests.planning.policies.test_net_policy import policy_of
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs").glob("*.md"))
@@ -85,7 +86,10 @@ class TestThePolicyPage:
             ours, theirs = (), None
             for step in range(HORIZON):
                 state = int(randomness.uniform(1, episode, step) * STATES)
-                state = (state - 0.7,) if kind == "network" else state
+                if kind == "network":
+                    state = (state - 0.7,)
+                if kind == "net":
+                    state = (state - 0.7, randomness.uniform(3, episode, step))
                 luck = randomness.uniform(2, episode, step)
                 action, ours = policy.act(step, state, ours, luck)
                 other, theirs = program["act"](document, step, state, theirs, luck)
@@ -153,6 +157,7 @@ def mixture():
 POLICIES = {
     "mixture": mixture,
     "markov": lambda: learned(kind="ucbvi_explore", n_euler=20),
+    "net": lambda: policy_of(first=2)[0],
     "network": network,
     "tracked": tracked,
     "uniform": lambda: learned(kind="uniform"),

@@ -76,9 +76,11 @@ class Agent(ABC, Generic[AnyOptions]):
         """Learn the transitions of a finished episode; its label may come at any time later."""
         self.experience.finish(episode, trajectory)
 
-    def report(self, episode: int, final: int, ended: bool = False) -> None:
+    def report(
+        self, episode: int, final: int, ended: bool = False, observation: Floats | None = None
+    ) -> None:
         """Learn what the last action before the horizon led to, told after the episode was over."""
-        self.experience.report(episode, final, ended)
+        self.experience.report(episode, final, ended, observation)
 
     def abandon(self, trajectory: Trajectory) -> None:
         """Learn the transitions of an episode that will never be labelled."""

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue, SnapshotError
-from app.learning.arrays import Arrays
+from app.learning.arrays import Arrays, Floats
 from app.learning.spaces import Spaces
-from app.learning.trajectory import UNREPORTED, Trajectory
+from app.learning.trajectory import Trajectory
 from app.learning.world.transitions import TransitionCounts
 
 
@@ -49,11 +49,21 @@ class Experience:
         self.transitions.add(trajectory)
         self.episodes[episode] = trajectory
 
-    def report(self, episode: int, final: int, ended: bool = False) -> None:
-        """Say what the last action of a finished episode led to, if nobody has said it yet."""
+    def report(
+        self, episode: int, final: int, ended: bool = False, observation: Floats | None = None
+    ) -> None:
+        """Say what the last action of a finished episode led to, if nobody has said it yet.
+
+        An agent that sees numbers is told the ``observation`` (k,) instead of the state ``final``.
+        """
         known = self.episodes.get(episode)
-        if known is None or known.final != UNREPORTED or known.ended:
+        if known is None or known.is_reported:
             raise InvalidValue("episode", f"one whose end is not known, {episode} is not one")
+        if self.observed is not None:
+            whole = replace(known, final_observation=observation, ended=ended)
+            whole.check_observations(self.observed)
+            self.episodes[episode] = whole
+            return
         whole = replace(known, final=final, ended=ended)
         whole.check(self.spaces.states, self.spaces.actions, self.spaces.horizon)
         self.transitions.report(whole)
@@ -100,6 +110,10 @@ class Experience:
         if self.observed is not None:
             seen = [one.observations for one in played if one.observations is not None]
             stored["observations"] = np.concatenate([np.empty((0, self.observed)), *seen])
+            unknown = np.full(self.observed, np.nan)
+            ends = [one.final_observation for one in played]
+            finals = [unknown if end is None else end for end in ends]
+            stored["final_observations"] = np.array(finals).reshape(-1, self.observed)
         return stored | {
             "episodes": np.array(numbers, dtype=np.int64),
             "lengths": np.array([len(one) for one in played], dtype=np.int64),
@@ -120,11 +134,11 @@ class Experience:
             states = np.split(arrays["states"].astype(np.int64), cuts)
             actions = np.split(arrays["actions"].astype(np.int64), cuts)
             ends = zip(arrays["finals"].tolist(), arrays["ended"].tolist(), strict=True)
-            seen = self._observations(arrays, cuts)
-            for number, s, a, end, o in zip(
-                arrays["episodes"].tolist(), states, actions, ends, seen, strict=False
+            seen, last = self._observations(arrays, cuts), self._final_observations(arrays)
+            for number, s, a, end, o, final in zip(
+                arrays["episodes"].tolist(), states, actions, ends, seen, last, strict=False
             ):
-                self.episodes[number] = Trajectory(s, a, *end, observations=o)
+                self.episodes[number] = Trajectory(s, a, end[0], end[1], o, final)
             for change in (Change(*row) for row in arrays["changes"].tolist()):
                 if change.sign > 0:
                     self.labels[change.episode, change.voice] = change.label
@@ -145,3 +159,17 @@ class Experience:
         if arrays["observations"].shape != (int(arrays["lengths"].sum()), self.observed):
             raise InvalidValue("observations", f"{self.observed} numbers for every step")
         return np.split(arrays["observations"], cuts)
+
+    def _final_observations(
+        self, arrays: Mapping[str, NDArray[Any]]
+    ) -> Sequence[NDArray[np.float64] | None]:
+        """The observation after the last action of each stored episode; None where unknown.
+
+        Snapshots of earlier versions have none.
+        """
+        stored = arrays.get("final_observations")
+        if self.observed is None or stored is None:
+            return [None] * len(arrays["episodes"])
+        if stored.shape != (len(arrays["episodes"]), self.observed):
+            raise InvalidValue("final_observations", f"{self.observed} numbers for every episode")
+        return [None if np.isnan(row).any() else row for row in stored]

@@ -29,12 +29,24 @@ class Trajectory:
     final: int = UNREPORTED
     ended: bool = False
     observations: Floats | None = None  # (n, k)
+    final_observation: Floats | None = None  # (k,): what the last action led to, if reported
 
     @classmethod
-    def observed(cls, observations: Floats, actions: Integers, ended: bool = False) -> Trajectory:
-        """The trajectory of an agent that sees numbers."""
+    def observed(
+        cls,
+        observations: Floats,
+        actions: Integers,
+        ended: bool = False,
+        final: Floats | None = None,
+    ) -> Trajectory:
+        """An episode of an agent that sees numbers; ``final`` (k,) is the last, if reported."""
         states = np.zeros(len(actions), dtype=np.int64)
-        return cls(states, actions, UNREPORTED, ended, observations)
+        return cls(states, actions, UNREPORTED, ended, observations, final)
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether somebody has said what the last action led to."""
+        return self.final != UNREPORTED or self.final_observation is not None or self.ended
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -64,3 +76,6 @@ class Trajectory:
             raise InvalidValue(field, f"{numbers} numbers for each of the {len(self)} steps")
         if not np.issubdtype(seen.dtype, np.floating) or not np.isfinite(seen).all():
             raise InvalidValue(field, "finite numbers")
+        last = self.final_observation
+        if last is not None and (last.shape != (numbers,) or not np.isfinite(last).all()):
+            raise InvalidValue("trajectory.final_observation", f"{numbers} finite numbers")

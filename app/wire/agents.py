@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
-from app.agents.kinds import AGENT_KINDS, Algorithm
+from app.agents.kinds import AGENT_KINDS, Algorithm, default_kind
 from app.agents.kinds import DEFAULT_KIND as DEFAULT_KIND  # pages and the API ask for it here
 from app.wire.base import Answer, LabelsWanted, Learning, Metadata, ShortText, Strict, Wire
 from app.wire.display import Display
@@ -30,6 +30,18 @@ class Distribution(Strict):
 class Specification(Strict):
     """Everything that fixes how an agent learns and acts."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _choose_kind(cls, data: Any) -> Any:
+        """Insert the default kind for the states where the client names none."""
+        states = data.get("states") if isinstance(data, dict) else None
+        if not isinstance(states, dict) or states.get("kind") != "box" or states.get("bins"):
+            return data
+        given = data.get("algorithm", {})
+        if not isinstance(given, dict) or "kind" in given:
+            return data
+        return data | {"algorithm": {"kind": default_kind(has_bins=False), **given}}
+
     states: StateSpace = Field(description="what the agent is told at every step")
     actions: ActionSpace = Field(description="what it can answer")
     horizon: int = Field(
@@ -42,7 +54,8 @@ class Specification(Strict):
     )
     algorithm: Algorithm = Field(
         default_factory=AGENT_KINDS[DEFAULT_KIND],
-        description="the agent kind and its options",
+        description="the agent kind and its options; `thompson` by default, and `smooth` for a box "
+        "without bins",
     )
     seed: int = Field(
         default=0,

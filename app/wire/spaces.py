@@ -62,7 +62,9 @@ class Box(Strict):
         examples=[[1.0, 5.0]],
     )
     bins: tuple[Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)], ...] | None = Field(
-        default=None, description="per dimension; only `reinforce` does without", examples=[[8, 10]]
+        default=None,
+        description="per dimension; `smooth` and `reinforce` do without",
+        examples=[[8, 10]],
     )
 
     @model_validator(mode="after")

@@ -256,7 +256,10 @@ def test_a_feature_table_is_over_states_and_actions_or_steps_too(client, shape):
         ({"states": {"kind": "box", "low": [0], "high": [0], "bins": [1]}}, "/states"),
         ({"states": {"kind": "box", "low": ["0"], "high": [1], "bins": [1]}}, "/states/low/0"),
         ({"states": {"kind": "box", "low": [0], "high": [1], "bins": [1, 1]}}, "/states"),
-        ({"states": {"kind": "box", "low": [0], "high": [1]}}, "/states"),
+        (
+            {"states": {"kind": "box", "low": [0], "high": [1]}, "algorithm": {"kind": "thompson"}},
+            "/states",
+        ),
         ({"actions": {"kind": "box", "low": [0], "high": [1]}}, "/actions/kind"),
         ({"display": {"kind": "film"}}, "/display/kind"),
         ({"display": {"kind": "grid", "rows": 0, "cols": 2}}, "/display/rows"),

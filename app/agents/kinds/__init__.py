@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from app.agents.base import Agent
 
 DEFAULT_KIND = "thompson"
+DEFAULT_OBSERVING_KIND = "smooth"  # for a box without bins
 
 
 def _member(kind: str, module: str, suffix: str = "") -> Any:
@@ -42,6 +43,11 @@ def agent_class(kind: str) -> type[Agent[Any]]:
     """The agent class of a kind. Loads its mathematics."""
     found: type[Agent[Any]] = _member(kind, "agent")
     return found
+
+
+def default_kind(has_bins: bool) -> str:
+    """The kind for states that are numbered or binned, or for a box without bins."""
+    return DEFAULT_KIND if has_bins else DEFAULT_OBSERVING_KIND
 
 
 def _with_kind(value: Any) -> Any:

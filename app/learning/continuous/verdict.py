@@ -8,14 +8,15 @@ mean of g over the states that count. An episode that ended stays in its last st
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from app.learning.arrays import Floats, Integers
-from app.learning.continuous.interpolation import interpolate, neighbours
+from app.learning.arrays import Floats
+from app.learning.continuous.frame import Frame, Track
 from app.learning.continuous.process import (
     FLAG_VARIANCE,
     INTERCEPT_VARIANCE,
@@ -29,7 +30,6 @@ from app.learning.continuous.process import (
 
 Span = Literal["ended", "final", "last tenth", "last fifth", "all"]
 SHARPNESS = 2.0  # evidence counts twice: undecided candidates cost episodes
-_JITTER = 1e-6
 
 
 @dataclass(frozen=True)
@@ -86,37 +86,19 @@ class Verdict:
     intercept: float
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """Labelled episodes as the candidates see them.
-
-    ``states`` are the states 1..H of each episode in z, (n, H, d): after an end the last one
-    repeats.
-    """
-
-    states: Floats
-    labels: Labels
-
-    @property
-    def horizon(self) -> int:
-        """H."""
-        return int(self.states.shape[1])
-
-
 class Judge:
     """Fits candidates to labelled episodes and gives their functions on the planning net."""
 
-    def __init__(self, evidence: Evidence, coarse: Floats, fine: Floats) -> None:
-        self._evidence = evidence
-        self._coarse, self._fine = coarse, fine  # the verdict's net and the planning net
-        self._root_d = math.sqrt(fine.shape[1])
-        self._occupied: dict[int, Floats] = {}
+    def __init__(self, frame: Frame, tracks: Sequence[Track], labels: Labels, horizon: int) -> None:
+        self._frame, self._tracks = frame, tracks
+        self._labels, self._horizon = labels, horizon
         self._fits: dict[Candidate, Posterior] = {}
 
     def posterior(self, candidate: Candidate) -> Posterior:
         """The fitted candidate."""
         if candidate not in self._fits:
-            self._fits[candidate] = fit(self._evidence.labels, self._places(candidate))
+            places = self._between(candidate, self._tracks)
+            self._fits[candidate] = fit(self._labels, places)
         return self._fits[candidate]
 
     def mean(self, candidate: Candidate) -> Verdict:
@@ -127,7 +109,7 @@ class Judge:
 
     def draw(self, candidate: Candidate, spread: float, rng: np.random.Generator) -> Verdict:
         """Mean + spread (draw - mean) of the posterior."""
-        found, labels = self.posterior(candidate), self._evidence.labels
+        found, labels = self.posterior(candidate), self._labels
         flag = math.sqrt(FLAG_VARIANCE) * float(rng.standard_normal())
         intercept = math.sqrt(INTERCEPT_VARIANCE) * float(rng.standard_normal())
         values, places = self._prior_draw(candidate, rng)
@@ -142,109 +124,86 @@ class Judge:
             spread * intercept + INTERCEPT_VARIANCE * float(dual.sum()),
         )
 
-    def predict(self, candidate: Candidate, states: Floats, ended: Floats) -> tuple[Floats, Floats]:
-        """Mean and deviation of the logits of episodes: states (m, H, d), ended (m,)."""
-        found, labels = self.posterior(candidate), self._evidence.labels
-        cross, prior = self._between(candidate, states)
+    def predict(self, candidate: Candidate, tracks: Sequence[Track]) -> tuple[Floats, Floats]:
+        """Mean and deviation of the logits of m episodes, both of shape (m,)."""
+        found, labels = self.posterior(candidate), self._labels
+        ended = np.array([float(track.ended) for track in tracks])
+        cross = self._between(candidate, tracks)
         cross = cross + FLAG_VARIANCE * np.outer(labels.ended, ended) + INTERCEPT_VARIANCE
-        prior = prior + FLAG_VARIANCE * ended + INTERCEPT_VARIANCE
+        prior = self._variances(candidate, tracks) + FLAG_VARIANCE * ended + INTERCEPT_VARIANCE
         deviation = np.sqrt(found.variance(cross, prior)) if len(labels) else np.sqrt(prior)
         return np.asarray(cross.T @ found.dual), deviation
 
     def _verdict(
         self, candidate: Candidate, values: Floats, flag: float, intercept: float
     ) -> Verdict:
-        return Verdict(candidate.first(self._evidence.horizon), values, flag, intercept)
+        return Verdict(candidate.first(self._horizon), values, flag, intercept)
 
-    def _places(self, candidate: Candidate) -> Floats:
-        """The prior covariance of g between the labelled episodes, (n, n)."""
-        return self._between(candidate, self._evidence.states)[0]
-
-    def _between(self, candidate: Candidate, states: Floats) -> tuple[Floats, Floats]:
-        """Prior covariances of g: labelled episodes against others (n, m), and variances (m,)."""
-        if candidate.span == "ended":
-            return np.zeros((len(self._evidence.labels), len(states))), np.zeros(len(states))
+    def _between(self, candidate: Candidate, tracks: Sequence[Track]) -> Floats:
+        """Prior covariances of g, labelled episodes against others, shape (n, m)."""
+        if candidate.span == "ended" or not self._tracks or not tracks:
+            return np.zeros((len(self._tracks), len(tracks)))
+        length = self._length(candidate)
         if candidate.span == "final":
-            squares = squared_distances(self._finals, states[:, -1])
-            cross = squared_exponential(squares, self._length(candidate), candidate.variance)
-            return cross, np.full(len(states), candidate.variance)
-        centres, first = self._centres(candidate), candidate.first(self._evidence.horizon)
-        others = self._occupancy(states, first)
-        cross = self._labelled_occupancy(first) @ centres @ others.T
-        return cross, np.einsum("ij,jk,ik->i", others, centres, others)
+            squares = squared_distances(self._finals, _finals(tracks))
+            return squared_exponential(squares, length, candidate.variance)
+        left, right = self._occupied(candidate, self._tracks), self._occupied(candidate, tracks)
+        return np.asarray(candidate.variance * (left @ self._frame.covariance(length)) @ right.T)
+
+    def _variances(self, candidate: Candidate, tracks: Sequence[Track]) -> Floats:
+        """Prior variances of g of episodes, shape (m,)."""
+        if candidate.span in ("ended", "final"):
+            return np.full(len(tracks), candidate.variance)
+        rows = self._occupied(candidate, tracks)
+        spread = rows @ self._frame.covariance(self._length(candidate))
+        return np.asarray(candidate.variance * (spread * rows).sum(axis=1))
 
     def _respond(self, candidate: Candidate, dual: Floats) -> Floats:
         """k'a at the centres of the planning net, shape (K,)."""
         if candidate.span == "ended" or not len(dual):
-            return np.zeros(len(self._fine))
+            return np.zeros(len(self._frame.fine))
+        length, variance = self._length(candidate), candidate.variance
         if candidate.span == "final":
-            length = self._length(candidate)
-            return squared_exponential(self._to_finals, length, candidate.variance) @ dual
-        occupied = self._labelled_occupancy(candidate.first(self._evidence.horizon))
-        return self._onto_fine(self._centres(candidate) @ (occupied.T @ dual))
+            return np.asarray(squared_exponential(self._to_finals, length, variance) @ dual)
+        weights = self._occupied(candidate, self._tracks).T @ dual
+        return self._frame.onto_fine(variance * (self._frame.covariance(length) @ weights))
 
     def _prior_draw(self, candidate: Candidate, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """A draw of g from the prior: at the planning net (K,), and of each episode (n,)."""
-        n, length = len(self._evidence.labels), self._length(candidate)
+        frame, length = self._frame, self._length(candidate)
         if candidate.span == "ended":
-            return np.zeros(len(self._fine)), np.zeros(n)
+            return np.zeros(len(frame.fine)), np.zeros(len(self._tracks))
         if candidate.span == "final":
-            drawn = RandomFeatures(self._fine.shape[1], length, candidate.variance, rng)
-            return drawn(self._fine), drawn(self._finals)
-        covariance = self._centres(candidate)
-        covariance.flat[:: len(covariance) + 1] += _JITTER * candidate.variance
-        values = np.linalg.cholesky(covariance) @ rng.standard_normal(len(covariance))
-        occupied = self._labelled_occupancy(candidate.first(self._evidence.horizon))
-        return self._onto_fine(values), np.asarray(occupied @ values)
+            drawn = RandomFeatures(frame.fine.shape[1], length, candidate.variance, rng)
+            return drawn(frame.fine), drawn(self._finals)
+        luck = math.sqrt(candidate.variance) * rng.standard_normal(len(frame.coarse))
+        values = frame.root(length) @ luck
+        return frame.onto_fine(values), self._occupied(candidate, self._tracks) @ values
 
     def _length(self, candidate: Candidate) -> float:
-        return candidate.length * self._root_d
+        return candidate.length * self._frame.root_d
 
-    def _centres(self, candidate: Candidate) -> Floats:
-        """The prior covariance of g between the centres of the verdict's net."""
-        length = self._length(candidate)
-        return squared_exponential(self._coarse_squares, length, candidate.variance)
-
-    @cached_property
-    def _coarse_squares(self) -> Floats:
-        return squared_distances(self._coarse, self._coarse)
+    def _occupied(self, candidate: Candidate, tracks: Sequence[Track]) -> Floats:
+        """The weights of the coarse centres for each episode, shape (n, centres)."""
+        first = candidate.first(self._horizon)
+        rows = [track.occupied(first) for track in tracks]
+        return np.array(rows).reshape(len(tracks), len(self._frame.coarse))
 
     @cached_property
     def _finals(self) -> Floats:
-        return np.ascontiguousarray(self._evidence.states[:, -1])
+        return _finals(self._tracks).reshape(len(self._tracks), self._frame.fine.shape[1])
 
     @cached_property
     def _to_finals(self) -> Floats:
-        return squared_distances(self._fine, self._finals)
-
-    @cached_property
-    def _fine_weights(self) -> tuple[Integers, Floats]:
-        return interpolate(self._fine, self._coarse, neighbours(self._fine.shape[1]))
-
-    def _onto_fine(self, values: Floats) -> Floats:
-        chosen, weights = self._fine_weights
-        return np.asarray((values[chosen] * weights).sum(axis=1))
-
-    def _labelled_occupancy(self, first: int) -> Floats:
-        if first not in self._occupied:
-            self._occupied[first] = self._occupancy(self._evidence.states, first)
-        return self._occupied[first]
-
-    def _occupancy(self, states: Floats, first: int) -> Floats:
-        """How much each centre of the verdict's net stands for an episode's counted states.
-
-        Rows sum to one, shape (n, centres).
-        """
-        counted = states[:, first - 1 :]
-        n, steps, d = counted.shape
-        chosen, weights = interpolate(counted.reshape(-1, d), self._coarse, neighbours(d))
-        occupied = np.zeros((n, len(self._coarse)))
-        rows = np.repeat(np.arange(n), steps * chosen.shape[1]) if n else np.empty(0, dtype=int)
-        np.add.at(occupied, (rows, chosen.ravel()), weights.ravel() / steps)
-        return occupied
+        return squared_distances(self._frame.fine, self._finals)
 
 
-def weigh(judge: Judge, choices: tuple[Candidate, ...], labels: Labels) -> Floats:
+def _finals(tracks: Sequence[Track]) -> Floats:
+    """The last states, shape (n, d)."""
+    return np.array([track.states[-1] for track in tracks])
+
+
+def weigh(judge: Judge, labels: Labels, choices: tuple[Candidate, ...]) -> Floats:
     """The posterior probability of each candidate, shape (candidates,).
 
     While no episode, or every one, has ended, "ended" says nothing and is left out.

@@ -43,7 +43,10 @@ class World:
         self._share = self.total / max(len(steps) + len(steps.open_actions), 1)
         self.scaling: Scaling = fit_scaling(steps, bounds.low, bounds.high, bounds.actions)
         self.dynamics = self._learn(steps)
-        visited = self.scaling(steps.visited())
+        seen = steps.visited()
+        self._constant = (seen == seen[0]).all(axis=0)
+        visited = self.scaling(seen)
+        self._outside = 1.0 - float(self.inside(visited).mean())
         self.fine = choose_net(visited, size, rng)
         self.coarse = choose_net(self.fine, _COARSE, rng)
         newest = [path.observations[0] for path in paths if len(path)][-_STARTS:]
@@ -121,6 +124,17 @@ class World:
         states[: len(z) - 1] = z[1:]
         states[len(z) - 1 :] = last
         return states
+
+    def warnings(self) -> list[str]:
+        """What looks wrong with the observations or the declared box, one sentence each."""
+        found = []
+        if self._outside > 0.0:
+            share = f"{100.0 * self._outside:.0f} %" if self._outside >= 0.01 else "A few"
+            found.append(f"{share} of the observations lie outside the declared box.")
+        still = np.flatnonzero(self._constant).tolist()
+        if still:
+            found.append(f"These observed numbers never change: {still} (counted from 0).")
+        return found
 
     @property
     def _flat(self) -> Floats:

@@ -15,6 +15,7 @@ from app.planning.policies.grid import GridPolicy
 from app.planning.policies.history import HistoryPolicy
 from app.planning.policies.markov import MarkovPolicy
 from app.planning.policies.mixture import MixturePolicy
+from app.planning.policies.net import NetPolicy
 from app.planning.policies.network import NetworkPolicy
 from app.planning.policies.reward import RewardPolicy
 from app.planning.policies.tracked import TrackedPolicy
@@ -29,6 +30,7 @@ POLICY_KINDS: Mapping[str, Any] = MappingProxyType(
             HistoryPolicy,
             MarkovPolicy,
             MixturePolicy,
+            NetPolicy,
             NetworkPolicy,
             PaperPolicy,
             RewardPolicy,
@@ -47,7 +49,7 @@ def act_in(
     policy: Policy, step: int, state: State, memory: tuple[int, ...], uniform: float
 ) -> tuple[int, tuple[int, ...]]:
     """`Policy.act`, for a caller that has both numbered states and observations."""
-    if isinstance(policy, NetworkPolicy):
+    if isinstance(policy, NetPolicy | NetworkPolicy | UniformPolicy):
         return policy.act(step, state, memory, uniform)
     if not isinstance(state, int):
         raise InvalidValue("state", "the number of a state")

@@ -22,7 +22,7 @@ class UniformPolicy:
     def act(
         self,
         step: int,  # noqa: ARG002 - every policy takes them
-        state: int,  # noqa: ARG002
+        state: object,  # noqa: ARG002
         memory: tuple[int, ...],
         uniform: float,
     ) -> tuple[int, tuple[int, ...]]:
@@ -32,7 +32,7 @@ class UniformPolicy:
     def branches(
         self,
         step: int,  # noqa: ARG002
-        state: int,  # noqa: ARG002
+        state: object,  # noqa: ARG002
         memory: tuple[int, ...],
     ) -> list[tuple[float, int, tuple[int, ...]]]:
         """Every action, with the same probability."""

@@ -16,6 +16,7 @@ import numpy as np
 from app.agents import make_agent, restore_agent
 from app.agents.base import Agent
 from app.errors import NotFound
+from app.learning.arrays import Floats
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.planning.policies.registry import pack_policy, unpack_policy
 from app.planning.problem import Plan, PlanBudget
@@ -66,9 +67,10 @@ class _Warm:
             episode = played[event.episode]
             self.agent.abandon(trajectory(episode, bool(event.final_known), observes))
             self.ends += new
-        elif event.kind is EventKind.reported and not observes:
+        elif event.kind is EventKind.reported:
             episode = played[event.episode]
-            self.agent.report(event.episode, _final(episode), episode.row.ended)
+            seen = _final_observation(episode)
+            self.agent.report(event.episode, _final(episode), episode.row.ended, seen)
         elif event.kind is EventKind.labelled:
             assert event.label is not None
             assert event.slot is not None
@@ -225,8 +227,10 @@ def trajectory(played: PlayedEpisode, whole: bool, observes: bool) -> Trajectory
     actions = np.array([step.action for step in played.steps], dtype=np.int64)
     if observes:
         seen = np.array([step.observation for step in played.steps], dtype=np.float64)
-        ended = whole and played.row.ended
-        return Trajectory.observed(seen.reshape(len(actions), -1), actions, ended)
+        rows = seen.reshape(len(actions), -1)
+        if not whole:
+            return Trajectory.observed(rows, actions)
+        return Trajectory.observed(rows, actions, played.row.ended, _final_observation(played))
     states = np.array([step.state for step in played.steps], dtype=np.int64)
     if not whole:
         return Trajectory(states, actions)
@@ -235,6 +239,11 @@ def trajectory(played: PlayedEpisode, whole: bool, observes: bool) -> Trajectory
 
 def _final(played: PlayedEpisode) -> int:
     return UNREPORTED if played.row.final is None else played.row.final
+
+
+def _final_observation(played: PlayedEpisode) -> Floats | None:
+    seen = played.row.final_observation
+    return None if seen is None else np.array(seen, dtype=np.float64)
 
 
 def _plan_row(agent: int, version: int, episode: int, plan: Plan) -> PlanRow:

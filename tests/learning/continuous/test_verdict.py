@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from app.learning.continuous.frame import Frame, Track
 from app.learning.continuous.process import Labels
-from app.learning.continuous.verdict import Candidate, Evidence, Judge, candidates, weigh
+from app.learning.continuous.verdict import Candidate, Judge, candidates, weigh
 
 HORIZON = 20
 RNG = np.random.default_rng(0)
@@ -18,7 +19,12 @@ def judge_of(states, good, ended=None):
     n = len(states)
     labels = Labels(good.astype(float), np.ones(n), np.zeros(n) if ended is None else ended)
     fine = states.reshape(-1, 2)[:: max(1, n * HORIZON // 400)]
-    return Judge(Evidence(states, labels), fine[::3], fine), labels
+    frame = Frame(fine[::3], fine)
+    return Judge(frame, tracks_of(frame, states, labels.ended), labels, HORIZON), labels
+
+
+def tracks_of(frame, states, ended):
+    return [Track(frame, rows, bool(end)) for rows, end in zip(states, ended, strict=True)]
 
 
 def share_of(shares, span):
@@ -38,9 +44,9 @@ def test_all_states_count_but_the_first_seen():
 
 
 def test_every_span_is_as_probable_before_any_label():
-    judge, labels = judge_of(np.empty((0, HORIZON, 2)), np.empty(0))
-    judge = Judge(Evidence(np.empty((0, HORIZON, 2)), labels), RNG.normal(size=(9, 2)), walks(1)[0])
-    shares = weigh(judge, CHOICES, labels)
+    labels = Labels(np.empty(0), np.empty(0), np.empty(0))
+    judge = Judge(Frame(RNG.normal(size=(9, 2)), walks(1)[0]), [], labels, HORIZON)
+    shares = weigh(judge, labels, CHOICES)
     for span in ("final", "last tenth", "last fifth", "all"):
         assert share_of(shares, span) == pytest.approx(0.25)
 
@@ -49,21 +55,21 @@ def test_the_labels_choose_the_final_state_or_all_states():
     states = walks(150)
     by_final = (np.abs(states[:, -1, 0]) < 0.3) & (np.abs(states[:, -1, 1]) < 0.4)
     judge, labels = judge_of(states, by_final)
-    assert share_of(weigh(judge, CHOICES, labels), "final") > 0.9
+    assert share_of(weigh(judge, labels, CHOICES), "final") > 0.9
     judge, labels = judge_of(states, states[:, :, 0].mean(axis=1) > 0.0)
-    assert share_of(weigh(judge, CHOICES, labels), "all") > 0.9
+    assert share_of(weigh(judge, labels, CHOICES), "all") > 0.9
 
 
 def test_the_end_is_chosen_where_it_decides_and_left_out_where_it_is_constant():
     states, ended = walks(60), (np.arange(60) % 2).astype(float)
     judge, labels = judge_of(states, ended == 0, ended)
-    shares = weigh(judge, CHOICES, labels)
+    shares = weigh(judge, labels, CHOICES)
     assert share_of(shares, "ended") > 0.5
     verdict = judge.mean(CHOICES[0])
     assert verdict.flag < -2.0
     assert verdict.intercept > 1.0
     judge, labels = judge_of(states, ended == 0)
-    assert share_of(weigh(judge, CHOICES, labels), "ended") == 0.0
+    assert share_of(weigh(judge, labels, CHOICES), "ended") == 0.0
 
 
 @pytest.mark.parametrize("candidate", CHOICES, ids=lambda one: one.name)
@@ -87,7 +93,7 @@ class TestEveryCandidate:
     def test_predicted_logits_of_labelled_episodes_are_the_mode(self, candidate):
         states = walks(30)
         judge, _ = judge_of(states, states[:, -1, 0] > 0)
-        mean, deviation = judge.predict(candidate, states, np.zeros(30))
+        mean, deviation = judge.predict(candidate, judge._tracks)
         assert np.allclose(mean, judge.posterior(candidate).logits, atol=1e-5)
         assert (deviation >= 0).all()
 
@@ -98,8 +104,26 @@ class TestEveryCandidate:
         if candidate.span == "ended" or candidate.length < 0.1:
             return  # nothing to explain, or finer than the net of this test
         verdict, logits = judge.mean(candidate), judge.posterior(candidate).logits
-        fine = judge._fine
+        fine = judge._frame.fine
         counted = states[:, verdict.first - 1 :].reshape(-1, 2)
         near = ((counted[:, None] - fine) ** 2).sum(axis=2).argmin(axis=1)
         found = verdict.intercept + verdict.values[near].reshape(40, -1).mean(axis=1)
         assert np.corrcoef(found, logits)[0, 1] > 0.9
+
+
+def test_an_episode_stands_on_its_centres():
+    fine = walks(5)[:, :, :].reshape(-1, 2)
+    frame = Frame(fine[::3], fine)
+    track = Track(frame, walks(1)[0], False)
+    for first in (1, 17, 20):
+        row = track.occupied(first)
+        assert row.sum() == pytest.approx(1.0)
+        mean = walks(1)[0][first - 1 :].mean(axis=0)
+        assert row @ frame.coarse == pytest.approx(mean, abs=0.1)
+
+
+def test_the_root_of_the_prior_is_a_root():
+    frame = Frame(RNG.normal(size=(20, 2)), RNG.normal(size=(30, 2)))
+    root = frame.root(0.5)
+    assert np.allclose(root @ root.T, frame.covariance(0.5), atol=1e-5)
+    assert frame.root(0.5) is root

@@ -8,6 +8,7 @@ from app.errors import InvalidValue
 from app.learning.network.input_scaling import InputScaling
 from app.learning.network.network import Network
 from app.learning.randomness import uniform
+from app.planning.policies.markov import MarkovPolicy
 from app.planning.policies.network import NetworkPolicy
 from app.planning.policies.registry import act_in, pack_policy, unpack_policy
 from app.planning.policies.uniform import UniformPolicy
@@ -83,5 +84,6 @@ def test_one_call_acts_on_both_kinds_of_states():
     acting = policy()
     assert act_in(acting, 0, SEEN, (), 0.3) == acting.act(0, SEEN, (), 0.3)
     assert act_in(UniformPolicy(4), 0, 2, (), 0.3) == (1, ())
+    assert act_in(UniformPolicy(4), 0, SEEN, (), 0.3) == (1, ())
     with pytest.raises(InvalidValue, match="state: expected the number of a state"):
-        act_in(UniformPolicy(4), 0, SEEN, (), 0.3)
+        act_in(MarkovPolicy(np.zeros((1, 1), dtype=np.int64)), 0, SEEN, (), 0.3)

@@ -1,0 +1,1 @@
+"""`smooth`: learns from tens of labels where observations are numbers that change smoothly."""

@@ -1,0 +1,134 @@
+"""What `smooth` believes at one point of the log: the world, and what labels depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.learning.arrays import Floats, Integers
+from app.learning.continuous.frame import Frame, Track
+from app.learning.continuous.process import Labels
+from app.learning.continuous.steps import Path
+from app.learning.continuous.verdict import (
+    Candidate,
+    Judge,
+    Verdict,
+    candidates,
+    weigh,
+)
+from app.learning.continuous.world import World
+from app.learning.randomness import generator
+from app.learning.selection.competition import checkpoint
+
+_CANDIDATES = candidates()
+MOST_EPISODES = 400  # labelled episodes that a process is fitted to
+_SAMPLE = 12  # address of the generator that picks labelled episodes
+OUTSIDE = -10.0  # the logit of a state outside the declared box, before any success
+
+
+class Notes:
+    """What the beliefs about one world share: episodes as tracks, and shares of candidates."""
+
+    def __init__(self, world: World, horizon: int) -> None:
+        self.world, self.horizon = world, horizon
+        self.frame = Frame(world.coarse, world.fine)
+        self.shares: dict[tuple[tuple[int, int], ...], Floats] = {}
+        self._tracks: dict[tuple[int, bool], Track] = {}
+
+    def track(self, episode: int, path: Path) -> Track:
+        """An episode as verdicts see it; another one once its end is reported."""
+        key = episode, path.final is not None
+        if key not in self._tracks:
+            states = self.world.states_of(path, self.horizon)
+            self._tracks[key] = Track(self.frame, states, path.ended)
+        return self._tracks[key]
+
+
+class Belief:
+    """A world, and what the labels given so far say about it."""
+
+    def __init__(
+        self,
+        notes: Notes,
+        paths: Mapping[int, Path],
+        verdicts: Sequence[tuple[int, int]],
+        seed: int,
+    ) -> None:
+        self.world, self.horizon = notes.world, notes.horizon
+        self.good = sum(label for _, label in verdicts)
+        self._notes, self._paths, self._seed = notes, paths, seed
+        self._verdicts = verdicts
+        self.judge, self.labels = self._judge(verdicts)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """How probable each candidate is, from the labels up to the last checkpoint."""
+        labels = np.array([label for _, label in self._verdicts], dtype=np.float64)
+        count = checkpoint(labels)
+        last = self._verdicts[count - 1][0] if count else -1
+        known = tuple(verdict for verdict in self._verdicts if verdict[0] <= last)
+        found = self._notes.shares
+        if known not in found:
+            found[known] = weigh(*self._judge(known), _CANDIDATES)
+        return found[known]
+
+    @property
+    def best(self) -> Candidate:
+        """The most probable candidate."""
+        return _CANDIDATES[int(np.argmax(self.shares))]
+
+    def mean(self) -> Verdict:
+        """The mean of the most probable candidate."""
+        return self.judge.mean(self.best)
+
+    def draw(self, spread: float, rng: np.random.Generator) -> Verdict:
+        """A candidate and its function, drawn from the posterior."""
+        candidate = _CANDIDATES[int(rng.choice(len(_CANDIDATES), p=self.shares))]
+        return self.judge.draw(candidate, spread, rng)
+
+    def predict(self, paths: Mapping[int, Path]) -> tuple[Floats, Floats]:
+        """Mean and deviation of the logit of each episode, by the most probable candidate."""
+        tracks = [self._notes.track(episode, path) for episode, path in paths.items()]
+        return self.judge.predict(self.best, tracks)
+
+    def _judge(self, verdicts: Sequence[tuple[int, int]]) -> tuple[Judge, Labels]:
+        rng = generator(self._seed, _SAMPLE, len(verdicts))
+        chosen, labels = _collect(self._paths, verdicts, rng)
+        tracks = [self._notes.track(episode, self._paths[episode]) for episode in chosen]
+        return Judge(self._notes.frame, tracks, labels, self.horizon), labels
+
+
+def _collect(
+    paths: Mapping[int, Path], verdicts: Sequence[tuple[int, int]], rng: np.random.Generator
+) -> tuple[list[int], Labels]:
+    """The labelled episodes, or many of them, and what was said of each.
+
+    Of too many the rarer kind is kept first; those that are left out lend their weight to the
+    others of their kind.
+    """
+    given: dict[int, list[int]] = {}
+    for episode, label in verdicts:
+        given.setdefault(episode, []).append(label)
+    episodes = np.array(sorted(given), dtype=np.int64)
+    shares = np.array([np.mean(given[n]) for n in episodes.tolist()])
+    counts = np.array([float(len(given[n])) for n in episodes.tolist()])
+    if len(episodes) > MOST_EPISODES:
+        kept, factors = _representatives(shares >= 0.5, rng)
+        episodes, shares, counts = episodes[kept], shares[kept], counts[kept] * factors
+    chosen = [int(n) for n in episodes]
+    ended = np.array([float(paths[n].ended) for n in chosen])
+    return chosen, Labels(shares, counts, ended)
+
+
+def _representatives(good: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Integers, Floats]:
+    """Which episodes are kept, and how many each of them stands for."""
+    kinds = sorted((np.flatnonzero(good == kind) for kind in (False, True)), key=len)
+    few = min(len(kinds[0]), MOST_EPISODES // 2)
+    sizes = (few, MOST_EPISODES - few)
+    kept = [rng.choice(k, size, replace=False) for k, size in zip(kinds, sizes, strict=True)]
+    factors = [np.full(size, len(k) / max(size, 1)) for k, size in zip(kinds, sizes, strict=True)]
+    order = np.argsort(np.concatenate(kept))
+    return np.concatenate(kept)[order], np.concatenate(factors)[order]
