@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.sse import EventSourceResponse, format_sse_event
 
 from app.api.http.auth import Reader
 from app.api.http.dependencies import CurveViews, Documents, EventFeed
@@ -24,8 +25,8 @@ _HEARTBEAT_SECONDS = 15.0
 _TAGGED = {"ETag": {"description": "names this policy", "schema": {"type": "string"}}}
 _EVENT = {
     "schema": {"type": "string"},
-    "example": 'id: 12\nevent: label.given\ndata: {"agent": "agt_0123456789", "number": 12, '
-    '"episode": "eps_0123456789_3", "label": 1, "at": "2026-01-02T03:04:05.678000Z"}\n\n',
+    "example": 'event: label.given\ndata: {"agent": "agt_0123456789", "number": 12, "episode": '
+    '"eps_0123456789_3", "label": 1, "at": "2026-01-02T03:04:05.678000Z"}\nid: 12\n\n',
 }
 
 
@@ -101,8 +102,7 @@ async def stream_events(
     """Episodes over, labels given, policies replaced; with `Last-Event-ID` nothing is missed."""
     events = await feed.open(agent, _event_number(last_event_id), _HEARTBEAT_SECONDS)
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-    stream = _stream(events, request)
-    return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
+    return EventSourceResponse(_stream(events, request), headers=headers)
 
 
 def _event_number(text: str | None) -> int | None:
@@ -113,16 +113,19 @@ def _event_number(text: str | None) -> int | None:
     return int(text)
 
 
+# FastAPI formats the events. Its generator routes are not used, because they would open a stream
+# for an unknown agent instead of answering 404. sse-starlette is not used, because it patches
+# uvicorn's signal handling; our server ends its streams at shutdown.
 async def _stream(
     events: AsyncGenerator[PublicEvent | None], request: Request
-) -> AsyncIterator[str]:
-    yield ": listening\n\n"
+) -> AsyncIterator[bytes]:
+    yield format_sse_event(comment="listening")
     async with aclosing(events):
         async for event in events:
             if event is not None:
                 data = json.dumps(event.data)
-                yield f"id: {event.number}\nevent: {event.name}\ndata: {data}\n\n"
+                yield format_sse_event(data_str=data, event=event.name, id=str(event.number))
             elif await request.is_disconnected():
                 return
             else:
-                yield ": still here\n\n"
+                yield format_sse_event(comment="still here")

@@ -1,17 +1,16 @@
-"""Sessions of browsers: a signed text that names a key, and a token against forged requests.
+"""Browser sessions: a signed cookie that names a key, and a token against forged requests (CSRF).
 
-Nothing is kept of a session: the text says whose it is and until when, and the signature covers
-the digest of the key's secret too, so that a key that is revoked or replaced ends its sessions.
+Nothing of a session is stored. The digest of the key's secret is part of the signing key, so that
+revoking or replacing a key ends its sessions.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
-import re
 import secrets
-import time
 from dataclasses import dataclass
+
+from itsdangerous import BadSignature, TimestampSigner
 
 from app.service.access.keys import ANYONE, Caller, Keys
 from app.storage.commands.access import AddSecret
@@ -20,20 +19,19 @@ from app.storage.queries import access
 
 SESSION_SECONDS = 14 * 24 * 3600
 _NAME = "sessions"
-_TEXT = re.compile(r"([A-Za-z0-9_]{1,60})\.([0-9]{1,12})\.([A-Za-z0-9_-]{1,40})\.([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
 class Session:
-    """Somebody at a browser."""
+    """A signed-in browser."""
 
     caller: Caller
-    text: str  # what the cookie holds
-    token: str  # what every form and every fetch that changes something must carry
+    text: str  # the value of the cookie
+    token: str  # required in every form and in every fetch that changes something
 
 
 class Sessions:
-    """Opens sessions and recognises them."""
+    """Opens sessions and verifies their cookies."""
 
     def __init__(self, database: Database, keys: Keys) -> None:
         self._database = database
@@ -41,7 +39,7 @@ class Sessions:
         self._secret = b""
 
     async def start(self) -> None:
-        """Read the secret that sessions are signed with; make it where there is none."""
+        """Read the secret that cookies are signed with; the first start creates it."""
         stored = await self._database.read(access.secret, _NAME)
         if stored is None:
             await self._database.commit(AddSecret(_NAME, secrets.token_bytes(32)))
@@ -52,29 +50,34 @@ class Sessions:
     async def open(self, caller: Caller) -> Session:
         """A new session of a caller."""
         found = await self._keys.caller_of(caller.key)
-        hashed = "" if found is None else found[1]
-        until = int(time.time()) + SESSION_SECONDS
-        said = f"{caller.key}.{until}.{secrets.token_urlsafe(12)}"
-        return self._session(caller, said, hashed)
+        digest = "" if found is None else found[1]
+        value = f"{caller.key}.{secrets.token_urlsafe(12)}"
+        text = self._signer("session", digest).sign(value).decode()
+        return self._session(caller, text, digest)
 
     async def read(self, text: str | None) -> Session | None:
-        """The session that a cookie holds, if it is one and still good."""
-        match = _TEXT.fullmatch(text or "")
-        if match is None or int(match[2]) < time.time():
+        """The session of a cookie; None if it is forged, expired, or its key was revoked."""
+        if text is None:
             return None
-        if not self._keys.are_on:
-            caller, hashed = ANYONE, ""
-        else:
-            found = await self._keys.caller_of(match[1])
-            if found is None:
-                return None
-            caller, hashed = found
-        session = self._session(caller, match[0].rpartition(".")[0], hashed)
-        return session if hmac.compare_digest(session.text, match[0]) else None
+        found: tuple[Caller, str] | None = ANYONE, ""
+        if self._keys.are_on:
+            found = await self._keys.caller_of(text.partition(".")[0])
+        if found is None:
+            return None
+        caller, digest = found
+        try:
+            self._signer("session", digest).unsign(text, max_age=SESSION_SECONDS)
+        except BadSignature:
+            return None
+        return self._session(caller, text, digest)
 
-    def _session(self, caller: Caller, said: str, hashed: str) -> Session:
-        signature = self._sign("session", said, hashed)
-        return Session(caller, f"{said}.{signature}", self._sign("form", said, hashed))
+    def _session(self, caller: Caller, text: str, digest: str) -> Session:
+        return Session(caller, text, self._signer("form", digest).get_signature(text).decode())
 
-    def _sign(self, *parts: str) -> str:
-        return hmac.new(self._secret, "\n".join(parts).encode(), hashlib.sha256).hexdigest()
+    def _signer(self, purpose: str, digest: str) -> TimestampSigner:
+        return TimestampSigner(
+            self._secret,
+            salt=f"plaudit {purpose} {digest}",
+            key_derivation="hmac",
+            digest_method=hashlib.sha256,
+        )
