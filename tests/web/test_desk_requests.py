@@ -74,7 +74,7 @@ def test_a_refused_verdict_keeps_nobody_away(client, both):
     ann.shown()
     ann.ask("verdict", episode=episode, label=1)
     refused = ann.ask("verdict", episode=episode, label=0)
-    assert "you have judged" in assert_problem(refused, 409, "already_labelled")["detail"]
+    assert "You have already judged" in assert_problem(refused, 409, "already_labelled")["detail"]
     assert ben.shown() == (episode, 1)
 
 
@@ -116,9 +116,9 @@ def test_what_was_settled_on_the_screen_can_still_be_judged(client):
     assert not ben.ask("renew", episode=episode).json()["held"]
     label(client, episode, label=0, labeller="Cy")
     again = ben.ask("verdict", episode=episode, label=1)
-    assert "you have judged" in assert_problem(again, 409, "already_labelled")["detail"]
+    assert "You have already judged" in assert_problem(again, 409, "already_labelled")["detail"]
     full = Person(client, "Di", agent).ask("verdict", episode=episode, label=0)
-    assert "somebody else" in assert_problem(full, 409, "already_labelled")["detail"]
+    assert "Somebody else" in assert_problem(full, 409, "already_labelled")["detail"]
 
 
 def test_what_a_verdict_changed_is_for_who_gave_it(client, both):
