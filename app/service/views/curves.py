@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -16,10 +16,11 @@ from app.storage.database import Database
 from app.storage.queries import labels as label_queries
 from app.storage.queries import policies as policy_queries
 from app.storage.queries.labels import LabelInForce
-from app.storage.rows import VersionRow
+from app.storage.rows import EpisodeMode, VersionRow
 from app.wire.insight import CurveView, ObservedPoint, PolicyPoint
 
 MOST_POINTS = 200
+Row = TypeVar("Row")
 
 
 class CurveViews:
@@ -82,19 +83,19 @@ def observed(labels: Sequence[tuple[int, int]]) -> list[ObservedPoint]:
     return points
 
 
-def outcomes(verdicts: Sequence[Any]) -> list[tuple[int, int]]:
+def outcomes(labels: Sequence[LabelInForce]) -> list[tuple[int, int]]:
     """(labels before it, label) of every labelled episode that was played to learn.
 
     Several labels of one episode count as one outcome.
     """
     found: dict[int, tuple[int, int]] = {}
-    for before, verdict in enumerate(verdicts):
-        if verdict.mode == "learn" and verdict.outcome is not None:
-            found.setdefault(verdict.number, (before, verdict.outcome))
+    for before, label in enumerate(labels):
+        if label.mode is EpisodeMode.learn and label.outcome is not None:
+            found.setdefault(label.number, (before, label.outcome))
     return list(found.values())
 
 
-def thinned(rows: Sequence[Any]) -> list[Any]:
+def thinned(rows: Sequence[Row]) -> list[Row]:
     """At most 200 of the rows, evenly spaced, the last row included."""
     if len(rows) <= MOST_POINTS:
         return list(rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -17,14 +16,15 @@ from app.storage.queries import agents as agent_queries
 from app.storage.queries import episodes as episode_queries
 from app.storage.queries import recordings as recording_queries
 from app.storage.queries.episodes import StoredEpisode
+from app.storage.rows import AgentRow, EpisodeRow, RecordingRow
 from app.wire.desk import DeskEpisode, DeskRecording, DeskState, DeskStep
 
 
 @dataclass(frozen=True)
 class _Stored:
-    agent: Any
+    agent: AgentRow
     episode: StoredEpisode
-    recording: Any
+    recording: RecordingRow | None
 
 
 class DeskViews:
@@ -80,7 +80,7 @@ def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
     )
 
 
-def _final(agent: HostedAgent, row: Any) -> DeskState | None:
+def _final(agent: HostedAgent, row: EpisodeRow) -> DeskState | None:
     if row.final is None:
         return None
     return DeskState(place=row.final, state=agent.decode_state(row.final, row.final_observation))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -26,6 +25,7 @@ from app.storage.queries import episodes as episode_queries
 from app.storage.queries import policies as policy_queries
 from app.storage.queries import recordings as recording_queries
 from app.storage.queries.episodes import StoredEpisode
+from app.storage.rows import AgentRow, RecordingRow, VersionRow
 from app.wire.agents import AgentView
 from app.wire.episodes import EpisodeSummary, LabelChange, VerdictView
 from app.wire.insight import PolicyPoint
@@ -67,10 +67,10 @@ class EpisodeDetails:
 
 @dataclass(frozen=True)
 class _Stored:
-    agent: Any
+    agent: AgentRow
     episode: StoredEpisode
-    version: Any
-    recording: Any
+    version: VersionRow | None
+    recording: RecordingRow | None
 
 
 class EpisodeDetailViews:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
@@ -25,6 +24,8 @@ from app.storage.queries import agents as agent_queries
 from app.storage.queries import episodes as episode_queries
 from app.storage.queries import labels as label_queries
 from app.storage.queries import policies as policy_queries
+from app.storage.queries.labels import LabelInForce
+from app.storage.rows import AgentRow, VersionRow
 from app.wire.agents import AgentView
 from app.wire.episodes import EpisodeSummary
 from app.wire.insight import PolicyPoint
@@ -57,9 +58,9 @@ class AgentOverview:
 
 @dataclass(frozen=True)
 class _Stored:
-    row: Any
-    labels: Sequence[Any]
-    versions: Sequence[Any]
+    row: AgentRow
+    labels: Sequence[LabelInForce]
+    versions: Sequence[VersionRow]
     episodes: list[EpisodeSummary]
 
 

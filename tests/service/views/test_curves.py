@@ -1,11 +1,12 @@
 """The points of a learning curve: grouped labels, thinned policies, outcomes of episodes."""
 
 from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 
 from app.service.views.curves import MOST_POINTS, observed, outcomes, thinned, wilson
+from app.storage.queries.labels import LabelInForce
+from app.storage.rows import EpisodeMode
 
 
 def test_few_labels_are_a_point_each():
@@ -51,5 +52,5 @@ def test_several_verdicts_are_one_outcome_and_several_labels():
         (6, "learn", 1),
         (6, "learn", 1),
     ]
-    verdicts = [SimpleNamespace(number=n, mode=mode, outcome=o) for n, mode, o in rows]
-    assert outcomes(verdicts) == [(0, 1), (1, 0), (6, 1)]
+    labels = [LabelInForce(n, 1, EpisodeMode(mode), o) for n, mode, o in rows]
+    assert outcomes(labels) == [(0, 1), (1, 0), (6, 1)]
