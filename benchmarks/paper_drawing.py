@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from app.simulation.curve import COLOURS
 from app.simulation.extras import load_extra
-from app.simulation.goal_grid import GoalGrid
 from app.simulation.tasks.grid import COLUMNS, ROWS
+from benchmarks.goal_grid import GoalGrid
 
 Record = dict[str, Any]
 

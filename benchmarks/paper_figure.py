@@ -23,8 +23,8 @@ from rich.console import Console
 
 from app.agents import AgentSpec, make_agent
 from app.planning.policies.network import NetworkPolicy
-from app.simulation.goal_grid import GoalGrid
 from app.wire.validation import parse
+from benchmarks.goal_grid import GoalGrid
 from benchmarks.paper_drawing import draw, table
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -23,8 +23,8 @@ from app.learning.arrays import Floats
 from app.learning.network.policy_gradient import LabelledEpisode
 from app.learning.randomness import generator
 from app.planning.policies.network import NetworkPolicy
-from app.simulation.goal_grid import GoalGrid
 from app.wire.validation import parse
+from benchmarks.goal_grid import GoalGrid
 from benchmarks.paper_figure import BATCH, FIRST_SEED
 
 EARLY, MANY = 50, 20  # the batch whose label is corrected; how many corrected labels are many

@@ -32,12 +32,12 @@ class Environment:
         self._cumulative: list[list[float]] = [
             part.tolist() for part in np.split(world.cumulative, cuts)
         ]
-        self._update = task.verdict.update
+        self._update = task.judge.update
         self._rng: np.random.Generator | None = None
         self.state = 0
         self.steps = 0
         self.ended = False
-        self._memory = task.verdict.first
+        self._memory = task.judge.first
 
     def reset(self, rng: np.random.Generator) -> int:
         """Start an episode whose luck comes from ``rng``; its first state."""
@@ -45,7 +45,7 @@ class Environment:
         self.state = bisect_right(self._start, rng.random())
         self.steps = 0
         self.ended = False
-        self._memory = self.task.verdict.first
+        self._memory = self.task.judge.first
         return self.state
 
     def step(self, action: int) -> tuple[int, bool]:
@@ -68,7 +68,7 @@ class Environment:
     @property
     def success_probability(self) -> float:
         """P(good | what was played), once the episode is done."""
-        judge = self.task.verdict
+        judge = self.task.judge
         if self.ended:
             return float(judge.ended[self._memory, self.state])
         return float(judge.alive[self._memory])

@@ -35,7 +35,7 @@ def tables(task: Task) -> Tables:
     matrix = task.transitions.reshape(task.states * task.actions, -1)
     rows, columns = np.nonzero(matrix)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=1))])
-    judge = task.verdict
+    judge = task.judge
     return Tables(
         horizon=task.horizon,
         start=_closed(np.cumsum(task.start), np.array([task.states])),

@@ -7,12 +7,12 @@ import pytest
 from scipy.special import log_softmax, softmax
 
 from app.errors import InvalidValue
-from app.simulation.rollouts import rollouts
 from app.simulation.tables import tables
 from app.simulation.tasks import load_task
 from app.simulation.tasks.river_swim import river_swim
 from benchmarks import peer_kernels as kernels
 from benchmarks.peers import PEERS, PeerRun, greedy_policy, run_peer, spread
+from tests.simulation.rollouts import judged, rollouts
 
 STATES, ACTIONS = np.array([0, 1, 0]), np.array([1, 0, 1])
 
@@ -72,7 +72,7 @@ class TestPlaying:
         task = load_task(name)
         table = np.random.default_rng(1).normal(size=(task.horizon, task.states, task.actions))
         expected = rollouts(task, softmax(table, axis=2), 50, seed=3)
-        success = task.verdict.probabilities(expected)
+        success = judged(task, expected)
         states, actions = np.zeros((2, task.horizon), dtype=np.int64)
         for episode in range(50):
             played = kernels.play(tables(task), table, -1.0, 3, episode, states, actions)

@@ -16,12 +16,11 @@ from app.planning.policies.markov import MarkovPolicy
 from app.planning.problem import PlanningProblem
 from app.planning.tracked import plan_on_plain_states
 from app.simulation.environment import Environment, evaluate
-from app.simulation.rollouts import rollouts
 from app.simulation.tables import random_unit
 from app.simulation.tasks import Task, load_task
 from app.simulation.tasks.frozen_lake import frozen_lake
 from app.simulation.tasks.river_swim import river_swim
-from app.simulation.trajectories import Trajectories
+from tests.simulation.rollouts import Trajectories, judged, rollouts
 
 
 class Remembering:
@@ -141,8 +140,7 @@ class TestEnvironment:
         env = Environment(task)
         for _ in range(50):
             episode = play(env, rng)
-            judged = task.verdict.probabilities(episode)[0]
-            assert env.success_probability == pytest.approx(judged)
+            assert env.success_probability == pytest.approx(judged(task, episode)[0])
 
     def test_the_last_action_may_end_the_episode(self):
         # From the start of a lake of one step nothing ends; of six steps the goal is in reach.
@@ -150,7 +148,7 @@ class TestEnvironment:
         played = rollouts(task, some_policy(task), 20_000, seed=0)
         late = (played.lengths == 6) & (played.ended_in == 15)
         assert late.any()
-        assert (task.verdict.probabilities(played)[late] == 1).all()
+        assert (judged(task, played)[late] == 1).all()
 
     def test_labels_follow_the_probability(self):
         # Hoeffding's bound: a right environment fails this with probability below 1e-6.
@@ -187,7 +185,7 @@ class TestRollouts:
         # Bernstein's bound, as for the uniform policy: probability of failure below 1e-6.
         task, n = load_task(name), 20_000
         policy = some_policy(task)
-        sample = task.verdict.probabilities(rollouts(task, policy, n, seed=9))
+        sample = judged(task, rollouts(task, policy, n, seed=9))
         first, second = np.log(2e6) * np.array([2 * sample.var() / n, 2 / (3 * n)])
         assert abs(sample.mean() - task.value(policy)) < np.sqrt(first) + second
 
@@ -209,7 +207,7 @@ class TestEvaluate:
     def test_compiled_and_plain_rollouts_agree_exactly(self, name):
         task = load_task(name)
         policy = some_policy(task)
-        compiled = task.verdict.probabilities(rollouts(task, policy, 300, seed=6)).mean()
+        compiled = judged(task, rollouts(task, policy, 300, seed=6)).mean()
         assert evaluate(task, Markov(policy), 300, seed=6) == pytest.approx(compiled, abs=1e-12)
 
     @pytest.mark.parametrize("planned", [optimistic_plan, tracked_plan])
@@ -232,7 +230,7 @@ class TestEvaluate:
         exact = evaluate(task, MarkovPolicy(table), 1)
         assert exact == evaluate(task, MarkovPolicy(table), 1, seed=5)
         played = rollouts(task, np.eye(task.actions)[table], 4000, seed=3)
-        assert abs(task.verdict.probabilities(played).mean() - exact) < 0.04
+        assert abs(judged(task, played).mean() - exact) < 0.04
 
     def test_common_luck(self):
         task = load_task("random-0")

@@ -14,16 +14,16 @@ from app.errors import InvalidValue
 from app.learning.world.model import TransitionModel
 from app.planning.fast.planner import plan_fast
 from app.planning.problem import PlanningProblem
-from app.simulation.rollouts import rollouts
 from app.simulation.tasks import Task, load_task, task_names
 from app.simulation.tasks.collect import collect
 from app.simulation.tasks.frozen_lake import frozen_lake
 from app.simulation.tasks.grid import grid
+from app.simulation.tasks.judge import Judge
 from app.simulation.tasks.random_mdp import random_mdp
 from app.simulation.tasks.river_swim import river_swim
-from app.simulation.tasks.verdict import Verdict
 from app.simulation.tasks.visit_both import visit_both
 from app.wire.validation import parse
+from tests.simulation.rollouts import judged, rollouts
 
 NAMES = [
     "collect",
@@ -110,7 +110,7 @@ class TestEveryTask:
     def test_uniform_value_by_monte_carlo(self, name):
         # Bernstein's bound: a correct value fails this with probability below 1e-6.
         task, n = load_task(name), 20_000
-        sample = task.verdict.probabilities(rollouts(task, uniform_policy(task), n, seed=5))
+        sample = judged(task, rollouts(task, uniform_policy(task), n, seed=5))
         deviation = np.log(2e6) * np.array([2 * sample.var() / n, 2 / (3 * n)])
         assert abs(sample.mean() - task.uniform()) < np.sqrt(deviation[0]) + deviation[1]
 
@@ -150,7 +150,7 @@ class TestFrozenLake:
                 over = terminated or truncated
             returns.append(total)
             if terminated:
-                assert task.verdict.ended[0, state] == total
+                assert task.judge.ended[0, state] == total
         env.close()
         # 0.0139 in 300 episodes: more than 20 successes has probability below 1e-8.
         assert sum(returns) <= 20
@@ -163,7 +163,7 @@ class TestFrozenLake:
     def test_label(self):
         task = load_task("frozenlake-4x4")
         played = rollouts(task, uniform_policy(task), 2000, seed=0)
-        assert (task.verdict.probabilities(played) == (played.ended_in == 15)).all()
+        assert (judged(task, played) == (played.ended_in == 15)).all()
         assert (played.ended_in == 15).any()
 
 
@@ -185,7 +185,7 @@ class TestRiverSwim:
         task = river_swim(4, 12, per_visit=0.7, bar=1.0)
         played = rollouts(task, uniform_policy(task), 500, seed=1)
         direct = expit(0.7 * (played.states == 3).sum(axis=1) - 1.0)
-        np.testing.assert_allclose(task.verdict.probabilities(played), direct, atol=1e-12)
+        np.testing.assert_allclose(judged(task, played), direct, atol=1e-12)
 
 
 class TestGrid:
@@ -208,7 +208,7 @@ class TestGrid:
         played = rollouts(task, uniform_policy(task), 3000, seed=2)
         rows, columns = np.divmod(played.states[:, -3:], 15)
         direct = (np.abs(rows - 5) + np.abs(columns - 7) <= 1).all(axis=1)
-        assert (task.verdict.probabilities(played) == direct).all()
+        assert (judged(task, played) == direct).all()
         assert direct.any()
 
 
@@ -223,13 +223,13 @@ class TestCollect:
         played = rollouts(task, uniform_policy(task), 3000, seed=3)
         cells = played.states % 25
         direct = (cells == 4).any(axis=1) & (cells == 24).any(axis=1)
-        assert (task.verdict.probabilities(played) == direct).all()
+        assert (judged(task, played) == direct).all()
         assert direct.any()
 
     def test_only_good_episodes_visit_states_that_hold_both(self):
         task = load_task("collect")
         played = rollouts(task, uniform_policy(task), 3000, seed=4)
-        good = task.verdict.probabilities(played) == 1
+        good = judged(task, played) == 1
         assert ((played.states >= 75).any(axis=1) == good).all()
 
 
@@ -261,7 +261,7 @@ class TestVisitBoth:
         task = load_task(name)
         played = rollouts(task, uniform_policy(task), 5000, seed=6)
         direct = np.logical_and(*((played.states == place).any(axis=1) for place in places))
-        assert (task.verdict.probabilities(played) == direct).all()
+        assert (judged(task, played) == direct).all()
         assert direct.any()
 
 
@@ -297,19 +297,19 @@ class TestRandomMdp:
         task = load_task("random-2")
         played = rollouts(task, uniform_policy(task), 500, seed=5)
         logits = random_weights(2, 10, 3)[played.states, played.actions].sum(axis=1)
-        np.testing.assert_allclose(task.verdict.probabilities(played), expit(logits), atol=1e-12)
+        np.testing.assert_allclose(judged(task, played), expit(logits), atol=1e-12)
 
 
 class TestRefusals:
-    def test_verdict(self):
-        with pytest.raises(InvalidValue, match="verdict"):
-            Verdict(np.zeros((2, 3, 1), dtype=np.int64), np.zeros(1), np.zeros((2, 3)))
+    def test_judge(self):
+        with pytest.raises(InvalidValue, match="judge"):
+            Judge(np.zeros((2, 3, 1), dtype=np.int64), np.zeros(1), np.zeros((2, 3)))
         with pytest.raises(InvalidValue, match="memories"):
-            Verdict(np.full((1, 3, 1), 1), np.zeros(1), np.zeros((1, 3)))
+            Judge(np.full((1, 3, 1), 1), np.zeros(1), np.zeros((1, 3)))
         with pytest.raises(InvalidValue, match="probabilities"):
-            Verdict(np.zeros((1, 3, 1), dtype=np.int64), np.full(1, 1.5), np.zeros((1, 3)))
+            Judge(np.zeros((1, 3, 1), dtype=np.int64), np.full(1, 1.5), np.zeros((1, 3)))
         with pytest.raises(InvalidValue, match="points"):
-            Verdict.of_points(np.full((2, 2), -1), 3, 1.0, 0.0)
+            Judge.of_points(np.full((2, 2), -1), 3, 1.0, 0.0)
 
     @pytest.mark.parametrize(
         ("field", "value"),
@@ -319,7 +319,7 @@ class TestRefusals:
             ("transitions", np.full((2, 1, 5), 0.3)),
             ("transitions", np.eye(5)[[4, 4]][:, None, :]),
             ("start", np.array([0.5, 0.6])),
-            ("verdict", Verdict.of_end(np.array([True, False]), actions=2)),
+            ("judge", Judge.of_end(np.array([True, False]), actions=2)),
         ],
     )
     def test_task(self, field, value):
@@ -328,7 +328,7 @@ class TestRefusals:
             "horizon": 1,
             "start": np.array([1.0, 0.0]),
             "transitions": np.eye(5)[[0, 1]][:, None, :],
-            "verdict": Verdict.of_end(np.array([True, False]), actions=1),
+            "judge": Judge.of_end(np.array([True, False]), actions=1),
             "features": {},
         }
         Task(**fields)

@@ -11,7 +11,7 @@ import numpy as np
 from app.errors import InvalidValue
 from app.learning.arrays import Floats
 from app.learning.world.model import PROBABILITY_TOLERANCE
-from app.simulation.tasks.verdict import Verdict
+from app.simulation.tasks.judge import Judge
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Task:
     horizon: int
     start: Floats  # (S,)
     transitions: Floats  # (S, A, 2 S + 1)
-    verdict: Verdict
+    judge: Judge
     features: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -37,8 +37,8 @@ class Task:
             raise InvalidValue("horizon", "at least one step")
         if self.transitions.shape != (S, A, 2 * S + 1):
             raise InvalidValue("transitions", f"shape {(S, A, 2 * S + 1)}")
-        if self.verdict.update.shape[1:] != (S, A):
-            raise InvalidValue("verdict.update", f"shape (memories, {S}, {A})")
+        if self.judge.update.shape[1:] != (S, A):
+            raise InvalidValue("judge.update", f"shape (memories, {S}, {A})")
         rows = [self.start, *self.transitions.reshape(S * A, -1)]
         if any((row < 0).any() or abs(row.sum() - 1.0) > PROBABILITY_TOLERANCE for row in rows):
             raise InvalidValue("start, transitions", "probabilities that sum to one")
@@ -81,7 +81,7 @@ class Task:
 
     def _backward(self, policy: Floats | None) -> float:
         """Dynamic programming over (memory, state): the best policy's value, or ``policy``'s."""
-        S, A, judge = self.states, self.actions, self.verdict
+        S, A, judge = self.states, self.actions, self.judge
         model = np.ascontiguousarray(self.transitions.reshape(S * A, -1)[:, : 2 * S].T)
         column = np.arange(S * A).reshape(S, A)
         values = np.repeat(judge.alive[:, None], S, axis=1)  # (M, S)

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from app.simulation.tasks.base import Task
-from app.simulation.tasks.compass import MOVES, moves
-from app.simulation.tasks.verdict import Verdict
+from app.simulation.tasks.grid import MOVES, moves
+from app.simulation.tasks.judge import Judge
 
 SIDE, HORIZON = 5, 25
 ITEMS = (SIDE - 1, SIDE * SIDE - 1)  # upper and lower right; the start is upper left
@@ -35,7 +35,7 @@ def collect(horizon: int = HORIZON) -> Task:
         horizon=horizon,
         start=np.eye(len(cell))[0],
         transitions=transitions,
-        verdict=Verdict.of_streak(held == BOTH, 1, actions),
+        judge=Judge.of_streak(held == BOTH, 1, actions),
         features={"kind": "one_hot", "over": ["state"], "steps": "all"},
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from app.simulation.extras import load_extra
 from app.simulation.tasks.base import Task
-from app.simulation.tasks.verdict import Verdict
+from app.simulation.tasks.judge import Judge
 
 
 def frozen_lake(side: int, horizon: int) -> Task:
@@ -35,7 +35,7 @@ def frozen_lake(side: int, horizon: int) -> Task:
         horizon=horizon,
         start=start,
         transitions=transitions,
-        verdict=Verdict.of_end(goal, actions),
+        judge=Judge.of_end(goal, actions),
         features={"kind": "one_hot", "over": ["state"], "steps": "all"},
     )
 

@@ -1,7 +1,8 @@
 """The grid of the paper's experiment, with one goal: 10 x 15 cells, 30 steps, four moves.
 
 Every episode starts in a cell drawn uniformly. The label is good iff the agent was at the goal or
-beside it (one of the four neighbours) at each of the last three steps.
+beside it (one of the four neighbours) at each of the last three steps. Other tasks on rectangles of
+cells use ``moves`` too.
 """
 
 from __future__ import annotations
@@ -10,12 +11,24 @@ from collections.abc import Callable
 
 import numpy as np
 
+from app.learning.arrays import Integers
 from app.simulation.tasks.base import Task
-from app.simulation.tasks.compass import MOVES, moves
-from app.simulation.tasks.verdict import Verdict
+from app.simulation.tasks.judge import Judge
 
+# Row and column differences: left, down, right, up, in Gymnasium's order.
+MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))
 ROWS, COLUMNS, HORIZON, LAST = 10, 15, 30, 3
 GOAL = (5, 7)
+
+
+def moves(rows: int, columns: int) -> Integers:
+    """The cell that each move leads to, shape (rows * columns, 4); blocked moves stay."""
+    row, column = np.divmod(np.arange(rows * columns), columns)
+    target = [
+        np.clip(row + down, 0, rows - 1) * columns + np.clip(column + right, 0, columns - 1)
+        for down, right in MOVES
+    ]
+    return np.stack(target, axis=1)
 
 
 def grid(horizon: int = HORIZON) -> Task:
@@ -30,7 +43,7 @@ def grid(horizon: int = HORIZON) -> Task:
         horizon=horizon,
         start=np.full(states, 1.0 / states),
         transitions=transitions,
-        verdict=Verdict.of_streak(near, LAST, actions),
+        judge=Judge.of_streak(near, LAST, actions),
         features={"kind": "one_hot", "over": ["state"], "steps": {"last": LAST}},
     )
 

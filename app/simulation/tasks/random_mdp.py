@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from app.simulation.tasks.base import Task
-from app.simulation.tasks.verdict import Verdict
+from app.simulation.tasks.judge import Judge
 
 STATES, ACTIONS, HORIZON = 10, 3, 10
 CONCENTRATION = 0.3  # a few likely successors for each (state, action): actions matter
@@ -39,7 +39,7 @@ def random_mdp(
         horizon=horizon,
         start=start,
         transitions=transitions,
-        verdict=Verdict.of_points(steps - lowest, horizon, UNIT, UNIT * lowest * horizon),
+        judge=Judge.of_points(steps - lowest, horizon, UNIT, UNIT * lowest * horizon),
         features={"kind": "one_hot", "over": ["state", "action"], "steps": "all"},
     )
 

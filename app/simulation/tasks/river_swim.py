@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from app.simulation.tasks.base import Task
-from app.simulation.tasks.verdict import Verdict
+from app.simulation.tasks.judge import Judge
 
 LEFT, RIGHT = 0, 1
 
@@ -38,7 +38,7 @@ def river_swim(states: int, horizon: int, per_visit: float, bar: float) -> Task:
         horizon=horizon,
         start=np.eye(states)[0],
         transitions=transitions,
-        verdict=Verdict.of_points(visits, horizon, unit=per_visit, offset=-bar),
+        judge=Judge.of_points(visits, horizon, unit=per_visit, offset=-bar),
         features={"kind": "one_hot", "over": ["state"], "steps": "all"},
     )
 

@@ -14,8 +14,8 @@ from functools import partial
 import numpy as np
 
 from app.simulation.tasks.base import Task
-from app.simulation.tasks.compass import MOVES, moves
-from app.simulation.tasks.verdict import Verdict
+from app.simulation.tasks.grid import MOVES, moves
+from app.simulation.tasks.judge import Judge
 
 SIDE, HORIZON = 5, 20
 CELLS, SHORT = 4, 6
@@ -36,7 +36,7 @@ def visit_both(rows: int, columns: int, horizon: int, start: int, name: str) -> 
         horizon=horizon,
         start=np.eye(cells)[start],
         transitions=transitions,
-        verdict=Verdict.of_visits(places, cells, target.shape[1]),
+        judge=Judge.of_visits(places, cells, target.shape[1]),
         features={"kind": "events", "events": both},
     )
 

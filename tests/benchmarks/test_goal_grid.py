@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from app.simulation.goal_grid import ACTIONS, CELLS, GoalGrid, near_goal
 from app.simulation.tasks.base import Task
-from app.simulation.tasks.compass import MOVES, moves
-from app.simulation.tasks.grid import COLUMNS, HORIZON, ROWS
-from app.simulation.tasks.verdict import Verdict
+from app.simulation.tasks.grid import COLUMNS, HORIZON, MOVES, ROWS, moves
+from app.simulation.tasks.judge import Judge
+from benchmarks.goal_grid import ACTIONS, CELLS, GoalGrid, near_goal
 
 
 class Fixed:
@@ -48,8 +47,8 @@ def one_goal(goal, policy):
     transitions = np.zeros((CELLS, ACTIONS, 2 * CELLS + 1))
     np.put_along_axis(transitions, moves(ROWS, COLUMNS)[:, :, None], 1.0, axis=2)
     start = np.full(CELLS, 1.0 / CELLS)
-    verdict = Verdict.of_streak(near_goal()[:, goal], 3, ACTIONS)
-    task = Task("one goal", HORIZON, start, transitions, verdict, {})
+    judge = Judge.of_streak(near_goal()[:, goal], 3, ACTIONS)
+    task = Task("one goal", HORIZON, start, transitions, judge, {})
     cells = np.arange(CELLS)
     table = policy.probabilities(GoalGrid().see(cells, np.full(CELLS, goal)))
     return task.value(np.broadcast_to(table, (HORIZON, CELLS, ACTIONS)))

@@ -18,11 +18,10 @@ from scipy.special import expit
 
 from app.errors import InvalidValue
 from app.learning.arrays import Floats, Integers
-from app.simulation.trajectories import NOT_ENDED, Trajectories
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class Judge:
     """An automaton with M memories, and the probability of a good label in each."""
 
     update: Integers  # (M, S, A): the next memory
@@ -33,40 +32,26 @@ class Verdict:
     def __post_init__(self) -> None:
         memories, states, _ = self.update.shape
         if self.alive.shape != (memories,) or self.ended.shape != (memories, states):
-            raise InvalidValue("verdict", f"probabilities for {memories} memories, {states} states")
+            raise InvalidValue("judge", f"probabilities for {memories} memories, {states} states")
         if not 0 <= self.update.min() <= self.update.max() < memories:
-            raise InvalidValue("verdict.update", f"memories from 0 to {memories - 1}")
+            raise InvalidValue("judge.update", f"memories from 0 to {memories - 1}")
         for probabilities in (self.alive, self.ended):
             if not ((probabilities >= 0) & (probabilities <= 1)).all():
-                raise InvalidValue("verdict", "probabilities")
+                raise InvalidValue("judge", "probabilities")
 
     @property
     def memories(self) -> int:
         """M, the number of memories."""
         return len(self.alive)
 
-    def probabilities(self, trajectories: Trajectories) -> Floats:
-        """P(good | trajectory) of each trajectory, shape (n,)."""
-        memory = np.full(len(trajectories), self.first)
-        for step in range(trajectories.states.shape[1]):
-            acting = np.flatnonzero(step < trajectories.lengths)
-            state = trajectories.states[acting, step]
-            action = trajectories.actions[acting, step]
-            memory[acting] = self.update[memory[acting], state, action]
-        ended = trajectories.ended_in != NOT_ENDED
-        # Index 0 stands in for "not ended" and is never looked at.
-        where = np.where(ended, trajectories.ended_in, 0)
-        chosen: Floats = np.where(ended, self.ended[memory, where], self.alive[memory])
-        return chosen
-
     @classmethod
-    def of_end(cls, good: NDArray[np.bool_], actions: int) -> Verdict:
+    def of_end(cls, good: NDArray[np.bool_], actions: int) -> Judge:
         """Good iff the environment ended the episode in a ``good`` state; ``good`` is (S,)."""
         update = np.zeros((1, len(good), actions), dtype=np.int64)
         return cls(update, np.zeros(1), good[None, :].astype(np.float64))
 
     @classmethod
-    def of_streak(cls, good: NDArray[np.bool_], length: int, actions: int) -> Verdict:
+    def of_streak(cls, good: NDArray[np.bool_], length: int, actions: int) -> Judge:
         """Good iff the last ``length`` steps were all taken in ``good`` states.
 
         The memory is how many steps in a row were so far, at most ``length``.
@@ -78,7 +63,7 @@ class Verdict:
         return cls(update, alive, np.repeat(alive[:, None], len(good), axis=1))
 
     @classmethod
-    def of_visits(cls, needed: Sequence[int], states: int, actions: int) -> Verdict:
+    def of_visits(cls, needed: Sequence[int], states: int, actions: int) -> Judge:
         """Good iff an action was taken in each of the ``needed`` states; the memory is which."""
         bits = np.zeros(states, dtype=np.int64)
         bits[list(needed)] = 1 << np.arange(len(needed))
@@ -88,7 +73,7 @@ class Verdict:
         return cls(update, alive, np.repeat(alive[:, None], states, axis=1))
 
     @classmethod
-    def of_points(cls, points: Integers, horizon: int, unit: float, offset: float) -> Verdict:
+    def of_points(cls, points: Integers, horizon: int, unit: float, offset: float) -> Judge:
         """Good with probability mu(offset + unit * total), total the sum of ``points[s_h, a_h]``.
 
         ``points`` is (S, A), whole and not negative: the memory is the total itself.

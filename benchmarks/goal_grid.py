@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from app.learning.arrays import Floats, Integers
 from app.learning.randomness import generator, uniforms
 from app.learning.trajectory import Trajectory
-from app.simulation.tasks.compass import MOVES, moves
-from app.simulation.tasks.grid import COLUMNS, HORIZON, LAST, ROWS
+from app.simulation.tasks.grid import COLUMNS, HORIZON, LAST, MOVES, ROWS, moves
 
 CELLS, ACTIONS = ROWS * COLUMNS, len(MOVES)
 NEARBY = 3  # differences to the goal are hinted at up to here

@@ -1,16 +1,53 @@
-"""Compiled rollouts of a policy that looks at the step and the state only."""
+"""Many episodes of a policy that looks at the step and the state only, for tests of the tasks."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue
-from app.learning.arrays import Floats
+from app.learning.arrays import Floats, Integers
 from app.simulation.tables import Tables, pick, random_unit, tables
 from app.simulation.tasks.base import Task
-from app.simulation.trajectories import NO_ACTION, NOT_ENDED, Trajectories
+
+NOT_ENDED = -1
+NO_ACTION = -1
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """n episodes of at most H steps.
+
+    Row i took ``lengths[i]`` actions. ``states[i, h]`` is the state it acted in at step h and,
+    after the end, the state it ended in; ``actions[i, h]`` is -1 after the end. ``ended_in[i]``
+    is the state it ended in, or -1 if the horizon came first. The last action may end an
+    episode too: then its length is H and ``ended_in`` still says where.
+    """
+
+    states: Integers  # (n, H)
+    actions: Integers  # (n, H)
+    lengths: Integers  # (n,)
+    ended_in: Integers  # (n,)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+def judged(task: Task, episodes: Trajectories) -> Floats:
+    """The probability of a good label of each episode, by the task's judge, shape (n,)."""
+    judge = task.judge
+    memory = np.full(len(episodes), judge.first)
+    for step in range(episodes.states.shape[1]):
+        acting = np.flatnonzero(step < episodes.lengths)
+        state, action = episodes.states[acting, step], episodes.actions[acting, step]
+        memory[acting] = judge.update[memory[acting], state, action]
+    ended = episodes.ended_in != NOT_ENDED
+    # Index 0 stands in for "not ended"; np.where discards what it reads there.
+    where = np.where(ended, episodes.ended_in, 0)
+    return np.where(ended, judge.ended[memory, where], judge.alive[memory])
 
 
 def rollouts(task: Task, policy: Floats, n: int, seed: int) -> Trajectories:
