@@ -1,0 +1,62 @@
+"""Playing episodes with a policy document: the actions that the server would choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plaudit.answers.insight import PolicyView
+from plaudit.answers.values import Action
+from plaudit.errors import InvalidArgument
+from plaudit.offline.generator import uniform
+from plaudit.offline.policies import policy_of
+from plaudit.offline.spaces import action_of, state_reader
+
+GENERATOR = "splitmix64"
+
+
+class Player:
+    """Runs a policy here. `play(number)` begins an episode; its number chooses its luck."""
+
+    def __init__(self, view: PolicyView) -> None:
+        if view.generator != GENERATOR:
+            raise InvalidArgument(
+                f"This client cannot make the random numbers of {view.generator!r}. "
+                "Upgrade plaudit-client."
+            )
+        self.view = view
+        self._policy = policy_of(view.policy)
+        self._read = state_reader(view.states)
+        self._seed = int(view.seed)
+
+    def play(self, number: int | None = None) -> Playing:
+        """An episode with a number; by default the one that the policy was made for."""
+        return Playing(self, self.view.episode_number if number is None else number)
+
+    def choose(self, number: int, step: int, state: object, memory: Any) -> tuple[Action, Any]:
+        """The action at a step of an episode, and the memory after it."""
+        luck = uniform(self._seed, number, step)
+        index, memory = self._policy.act(step, self._read(state), memory, luck)
+        return action_of(self.view.actions, index), memory
+
+
+class Playing:
+    """One episode that is played here."""
+
+    def __init__(self, player: Player, number: int) -> None:
+        self._player = player
+        self._memory: Any = None
+        self.number = number
+        self.length = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether the horizon is reached."""
+        return self.length >= self._player.view.horizon
+
+    def act(self, state: object) -> Action:
+        """The action to do now."""
+        if self.over:
+            raise InvalidArgument("The episode is over: its horizon is reached. Start another.")
+        action, self._memory = self._player.choose(self.number, self.length, state, self._memory)
+        self.length += 1
+        return action

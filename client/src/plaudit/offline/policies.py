@@ -1,0 +1,188 @@
+"""The kinds of policies, as the server's documentation of policies describes them.
+
+A policy maps (step, state, memory, u) to (action, memory). States and actions are indices, the
+memory is None when an episode begins, and u is a random number in [0, 1).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from math import floor
+from typing import Any, Protocol
+
+from plaudit.errors import InvalidArgument
+
+Document = Mapping[str, Any]
+Seen = int | Sequence[float]
+"""The index of a state; or, for a network, the numbers that are seen."""
+
+
+class Policy(Protocol):
+    """Chooses actions."""
+
+    def act(self, step: int, state: Any, memory: Any, u: float) -> tuple[int, Any]:
+        """The action, and the memory after it."""
+
+
+def hold(x: int, low: int, high: int) -> int:
+    """A number within bounds."""
+    return min(max(x, low), high)
+
+
+class Uniform:
+    """Every action is as likely."""
+
+    def __init__(self, document: Document) -> None:
+        self._actions: int = document["actions"]
+
+    def act(self, step: int, state: int, memory: None, u: float) -> tuple[int, None]:
+        """The action that u falls on."""
+        return floor(u * self._actions), memory
+
+
+class Markov:
+    """One action for each step and state."""
+
+    def __init__(self, document: Document) -> None:
+        self._actions: list[list[int]] = document["actions"]
+
+    def act(self, step: int, state: int, memory: None, u: float) -> tuple[int, None]:
+        """The action of the table."""
+        return self._actions[step][state], memory
+
+
+class Grid:
+    """A table over step, state and the logit gathered so far; the memory counts that in deltas."""
+
+    def __init__(self, document: Document) -> None:
+        self._rows = document["low"], document["high"], document["offsets"]
+        self._actions, self._weights = document["actions"], document["weights"]
+        self._delta, self._clip = document["delta"], document["clip"]
+
+    def act(self, step: int, state: int, memory: int | None, u: float) -> tuple[int, int]:
+        """The action, and the logit with its step; u rounds it."""
+        gathered = memory or 0
+        low, high, offset = (rows[step][state] for rows in self._rows)
+        action: int = self._actions[offset + hold(gathered, low, high) - low]
+        grown = min(max(self._weights[step][state][action] / self._delta, -1e9), 1e9)
+        whole = floor(grown)
+        return action, hold(gathered + whole + (u < grown - whole), *self._clip)
+
+
+class Reward:
+    """A table over step, state and two counters, one of which stops at the top."""
+
+    def __init__(self, document: Document) -> None:
+        rows = ("low_a", "high_a", "low_b", "high_b", "offsets")
+        moves = ("steps_a", "steps_b", "thetas_a", "thetas_b")
+        self._rows = tuple(document[name] for name in rows)
+        self._moves = tuple(document[name] for name in moves)
+        self._actions, self._top = document["actions"], document["top"]
+
+    def act(
+        self, step: int, state: int, memory: tuple[int, int] | None, u: float
+    ) -> tuple[int, tuple[int, int]]:
+        """The action, and both counters with their step; u rounds them."""
+        first, second = memory or (0, 0)
+        low_a, high_a, low_b, high_b, offset = (rows[step][state] for rows in self._rows)
+        row = (hold(first, low_a, high_a) - low_a) * (high_b - low_b + 1)
+        action: int = self._actions[offset + row + hold(second, low_b, high_b) - low_b]
+        step_a, step_b, p, q = (moves[step][state][action] for moves in self._moves)
+        first, second = first + step_a, second + step_b
+        if second >= self._top:
+            second, q = self._top, 0.0
+        rest = u / p if u < p else (u - p) / (1.0 - p)
+        return action, (first + (u < p), second + (rest < q))
+
+
+class History:
+    """A tree of histories; the memory is its last edge, and -1 where the history left the tree."""
+
+    def __init__(self, document: Document) -> None:
+        self._actions, self._states = document["sizes"]
+        self._levels, self._keys = document["levels"], document["keys"]
+        self._choices = document["choices"]
+
+    def act(self, step: int, state: int, memory: int | None, u: float) -> tuple[int, int]:
+        """The action of the tree; any action, if the history is not in it."""
+        edge = memory or 0
+        begin, end = self._levels[step], self._levels[step + 1]
+        key = edge * self._states + state
+        place = bisect_left(self._keys, key, begin, end)
+        if edge == -1 or place == end or self._keys[place] != key:
+            return floor(u * self._actions), -1
+        action: int = self._choices[place]
+        return action, (place - begin) * self._actions + action
+
+
+class Paper:
+    """A table over three sums of the history; the memory is these sums."""
+
+    def __init__(self, document: Document) -> None:
+        self._zeta, self._width, self._offset = document["scalars"]
+        self._sums, self._choices = document["sums"], document["choices"]
+
+    def act(
+        self, step: int, state: int, memory: tuple[float, ...] | None, u: float
+    ) -> tuple[int, tuple[float, ...]]:
+        """The action at the cell of the sums so far."""
+        totals = memory or (0.0, 0.0, 0.0)
+        choices = self._choices[step][state]
+        shifted = (totals[0] + self._offset, *totals[1:])
+        cells = (
+            hold(floor((total + self._zeta) / self._width), 0, len(choices) - 1)
+            for total in shifted
+        )
+        for cell in cells:
+            choices = choices[cell]
+        action: int = choices
+        moved = zip(totals, self._sums, strict=True)
+        return action, tuple(total + table[step][state][action] for total, table in moved)
+
+
+class Tracked:
+    """A policy behind a small automaton, whose state it takes for the state."""
+
+    def __init__(self, document: Document) -> None:
+        self._entered, self._memories = document["entered"], document["memories"]
+        mark = "inner."
+        inner = {k[len(mark) :]: value for k, value in document.items() if k.startswith(mark)}
+        self._inner = policy_of(inner)
+
+    def act(
+        self, step: int, state: int, memory: tuple[int, Any] | None, u: float
+    ) -> tuple[int, tuple[int, Any]]:
+        """The action of the policy behind the automaton."""
+        held, inside = memory or (0, None)
+        place = self._entered[held][state]
+        action, inside = self._inner.act(step, place, inside, u)
+        return action, (self._memories[place], inside)
+
+
+def _network(document: Document) -> Policy:
+    from plaudit.offline.network import Network
+
+    return Network(document)
+
+
+KINDS: dict[str, Callable[[Document], Policy]] = {
+    "uniform": Uniform,
+    "markov": Markov,
+    "grid": Grid,
+    "reward": Reward,
+    "history": History,
+    "paper": Paper,
+    "tracked": Tracked,
+    "network": _network,
+}
+
+
+def policy_of(document: Document) -> Policy:
+    """The policy that a document describes."""
+    kind = document.get("kind")
+    if kind not in KINDS:
+        raise InvalidArgument(
+            f"This client cannot run policies of the kind {kind!r}. Upgrade plaudit-client."
+        )
+    return KINDS[kind](document)
