@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from plaudit._core.calls import Asynchronous, Blocking, listing_method, method
 from plaudit._core.flow import Flow, token
@@ -22,12 +22,21 @@ from plaudit.endpoints.fleets import ExportLines, TrajectoryLike
 from plaudit.endpoints.insights import EventLines
 from plaudit.episode import AsyncEpisode, Episode, EpisodeCalls, Start
 
+if TYPE_CHECKING:
+    import gymnasium
+
+    from plaudit.gym.evaluate import Evaluation
+    from plaudit.gym.labelling import LabelFunction, Labeller
+    from plaudit.gym.train import Training
+
 E = TypeVar("E", bound=EpisodeCalls)
 _POLL_SECONDS = 0.05
 
 
 class AgentCalls(Generic[E]):
     """What blocking and async agents share."""
+
+    _session: BlockingSession | AsyncSession
 
     def __init__(self, view: AgentView) -> None:
         self.view = view
@@ -45,6 +54,11 @@ class AgentCalls(Generic[E]):
     def name(self) -> str:
         """The name of the agent."""
         return self.view.name
+
+    @property
+    def url(self) -> str:
+        """The address of the server that the agent lives on."""
+        return self._session.connection.url
 
     def episode(
         self,
@@ -83,9 +97,12 @@ class AgentCalls(Generic[E]):
         status: Status | None = None,
         external_id: str | None = None,
         order: Order = "oldest",
+        page_size: int = 100,
     ) -> Pager[EpisodeSummary]:
         """Iterate over the episodes of the agent."""
-        return episodes.list_episodes(self.id, status=status, external_id=external_id, order=order)
+        return episodes.list_episodes(
+            self.id, status=status, external_id=external_id, order=order, page_size=page_size
+        )
 
     @method
     def refresh(self) -> Flow[AgentView]:
@@ -170,16 +187,62 @@ class AgentCalls(Generic[E]):
 class Agent(AgentCalls[Episode], Blocking):
     """An agent that lives on a server."""
 
+    _session: BlockingSession
+
     def __init__(self, session: BlockingSession, view: AgentView) -> None:
         super().__init__(view)
         self._session = session
+        self._label: LabelFunction | None = None
 
     def _episode(self, start: Start) -> Episode:
         return Episode(self._session, start)
 
+    def train(
+        self,
+        env: gymnasium.Env[Any, Any] | gymnasium.vector.VectorEnv[Any, Any, Any],
+        episodes: int,
+        label: Labeller = None,
+        *,
+        run: str = "train",
+        seed: int | None = None,
+        wait: bool = True,
+        progress: bool = True,
+    ) -> Training:
+        """Play episodes of a Gymnasium environment and label them, until a run has so many.
+
+        ``label`` is a function of the episode (`plaudit.gym.Rollout`) that returns True, False, or
+        None to leave it to people; "human" waits for the people at the desk; None leaves all
+        labels for later. A call that was stopped is continued by the same call: it plays what is
+        left of the ``run``. A vector environment steps all its environments in one call.
+        """
+        from plaudit.gym.train import train
+
+        if callable(label):
+            self._label = label
+        return train(self, env, episodes, label, run=run, seed=seed, wait=wait, progress=progress)
+
+    def evaluate(
+        self,
+        env: gymnasium.Env[Any, Any],
+        episodes: int = 100,
+        label: LabelFunction | None = None,
+        *,
+        seed: int | None = None,
+    ) -> Evaluation:
+        """Play the policy in force without exploration, and count the successes.
+
+        ``label`` judges an episode; by default the function that `train` was given. The policy is
+        played here: nothing is learned from these episodes, and none waits for a label.
+        """
+        from plaudit.gym.evaluate import evaluate
+
+        return evaluate(self, env, episodes, label or self._label, seed)
+
 
 class AsyncAgent(AgentCalls[AsyncEpisode], Asynchronous):
     """An agent that lives on a server, with calls that are awaited."""
+
+    _session: AsyncSession
 
     def __init__(self, session: AsyncSession, view: AgentView) -> None:
         super().__init__(view)

@@ -89,7 +89,12 @@ class EpisodeCalls:
                 f"Episode {self.id} is over ({self._status}), so that it takes no more states. "
                 "Label it, and start another."
             )
-        answer = yield from episodes.take_step(self.id, state, self.length, explain=explain)
+        return self.took(
+            (yield from episodes.take_step(self.id, state, self.length, explain=explain))
+        )
+
+    def took(self, answer: StepAnswer) -> Action:
+        """Take in the answer to a step that was sent by other means, such as with many others."""
         self.answer, self.length = answer, answer.step + 1
         if answer.last:
             self._status = "awaiting_label" if self.summary.label_required else "completed"
@@ -105,13 +110,13 @@ class EpisodeCalls:
         """
         yield from self._started()
         found = yield from episodes.finish_episode(self.id, state, terminated=terminated)
-        return self._learn(found)
+        return self.learn(found)
 
     @method
     def abandon(self) -> Flow[EpisodeSummary]:
         """Give the episode up: no label will come; its transitions still count."""
         yield from self._started()
-        return self._learn((yield from episodes.abandon_episode(self.id)))
+        return self.learn((yield from episodes.abandon_episode(self.id)))
 
     @method
     def label(
@@ -143,7 +148,7 @@ class EpisodeCalls:
             if deadline is not None and time.monotonic() >= deadline:
                 return None
             found = yield from episodes.read_episode_after(_POLL_SECONDS, self.id)
-        self._learn(found)
+        self.learn(found)
         return found.label
 
     @method
@@ -155,19 +160,20 @@ class EpisodeCalls:
     def refresh(self) -> Flow[EpisodeView]:
         """Read the episode with its steps and labels."""
         found = yield from episodes.read_episode(self.id)
-        self._learn(found)
+        self.learn(found)
         return found
 
     def _started(self) -> Flow[EpisodeSummary]:
         if self._summary is not None:
             return self._summary
         if self._id is not None:
-            return self._learn((yield from episodes.read_episode(self._id)))
+            return self.learn((yield from episodes.read_episode(self._id)))
         if self._start is None:
             raise InvalidArgument("An episode needs an agent. Use agent.episode().")
-        return self._learn((yield from self._start()))
+        return self.learn((yield from self._start()))
 
-    def _learn(self, found: EpisodeSummary) -> EpisodeSummary:
+    def learn(self, found: EpisodeSummary) -> EpisodeSummary:
+        """Take in what the server said of the episode, asked by other means."""
         self._id, self._summary = found.id, found
         self._status, self._label, self.length = found.status, found.label, found.length
         return found
@@ -184,7 +190,7 @@ class EpisodeCalls:
         if self._id is None or self.over or isinstance(error, ConnectionFailed):
             return
         try:
-            self._learn((yield from episodes.abandon_episode(self._id)))
+            self.learn((yield from episodes.abandon_episode(self._id)))
         except PlauditError as also:
             if error is None:
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from plaudit._core.flow import Flow
 from plaudit._core.values import plain
@@ -19,6 +20,7 @@ Json = Mapping[str, object]
 
 def find_or_create_agent(
     name: str,
+    env: Any = None,
     *,
     states: SpaceLike | None = None,
     actions: SpaceLike | None = None,
@@ -32,12 +34,28 @@ def find_or_create_agent(
     default_label: int | None = None,
     metadata: Json | None = None,
     display: Json | None = None,
+    bins: int | Sequence[int] | None = None,
+    low: float | Sequence[float] | None = None,
+    high: float | Sequence[float] | None = None,
+    action_bins: int | Sequence[int] | None = None,
 ) -> Flow[AgentView]:
     """The agent of a name or an id; it is created where no agent has the name.
+
+    ``env`` is a Gymnasium environment, which then says what states and actions there are:
+    ``bins``, ``low`` and ``high`` say how its numbers are cut, ``action_bins`` among how many
+    values of a continuous action the agent chooses.
 
     An agent that is found must have the states, actions and horizon that are given. Programs
     that ask for the same agent at the same time get one and the same.
     """
+    if env is not None:
+        from plaudit.gym.description import describe
+        from plaudit.gym.spaces import Cut
+
+        described = describe(env, Cut(bins, low, high, action_bins), algorithm, horizon)
+        states, actions, horizon = described.states, described.actions, described.horizon
+        display = display or described.display
+        metadata = {**described.metadata, **(metadata or {})}
     if name.startswith("agt_"):
         return (yield from read_agent(name))
     found = yield from _named(name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from plaudit.answers.values import Action
+from plaudit.problems import problem_error
 
 
 @dataclass(frozen=True)
@@ -57,3 +58,9 @@ class StepResult:
     action: Action | None = None
     last: bool | None = None
     problem: Problem | None = None
+
+    def answer(self) -> StepAnswer:
+        """The answer, as that of one step; an entry with a problem raises it."""
+        if self.problem is not None or self.action is None or self.step is None:
+            raise problem_error({} if self.problem is None else asdict(self.problem))
+        return StepAnswer(self.step, self.action, bool(self.last))
