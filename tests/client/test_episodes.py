@@ -193,6 +193,7 @@ class TestAgents:
         assert lake.change(metadata={"a": 1}).metadata == {"a": 1}
         assert lake.view.metadata == {"a": 1}
         assert lake.model().agent == lake.id
+        lake.wait_until_learned(60)
         policy = lake.policy("exploit")
         assert lake.policy("exploit", known=policy) is policy
         assert lake.curve().agent == lake.id
