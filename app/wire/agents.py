@@ -42,8 +42,13 @@ class Specification(Strict):
             return data
         return data | {"algorithm": {"kind": default_kind(has_bins=False), **given}}
 
-    states: StateSpace = Field(description="what the agent is told at every step")
-    actions: ActionSpace = Field(description="what it can answer")
+    states: StateSpace = Field(
+        description="what the agent is told at every step; a number n is short for the whole "
+        "numbers 0 .. n-1"
+    )
+    actions: ActionSpace = Field(
+        description="what it can answer; a number n is short for the whole numbers 0 .. n-1"
+    )
     horizon: int = Field(
         ge=1, le=2**31 - 1, strict=True, description="steps of an episode", examples=[100]
     )
@@ -55,7 +60,7 @@ class Specification(Strict):
     algorithm: Algorithm = Field(
         default_factory=AGENT_KINDS[DEFAULT_KIND],
         description="the agent kind and its options; `thompson` by default, and `smooth` for a box "
-        "without bins",
+        "without bins; the name of a kind is short for its defaults",
     )
     seed: int = Field(
         default=0,

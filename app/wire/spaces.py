@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictFloat, StrictStr, model_validator
+from pydantic import BeforeValidator, Field, StrictFloat, StrictStr, model_validator
 
 from app.wire.base import Strict
 
@@ -84,5 +84,21 @@ class Box(Strict):
         return math.prod(self.bins or (1,))
 
 
-StateSpace = Annotated[Discrete | Labels | Box, Field(discriminator="kind")]
-ActionSpace = Annotated[Discrete | Labels, Field(discriminator="kind")]
+_Count = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
+_States = Annotated[Discrete | Labels | Box, Field(discriminator="kind")]
+_Actions = Annotated[Discrete | Labels, Field(discriminator="kind")]
+
+
+def _from_count(value: object) -> object:
+    """A whole number n stands for the discrete space of n values."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return {"kind": "discrete", "n": value}
+    return value
+
+
+StateSpace = Annotated[
+    _States, BeforeValidator(_from_count, json_schema_input_type=_Count | _States)
+]
+ActionSpace = Annotated[
+    _Actions, BeforeValidator(_from_count, json_schema_input_type=_Count | _Actions)
+]

@@ -86,7 +86,7 @@ def place_of(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
         elif problem["type"] != "missing" or i < last:
             continue
         place.append(str(part))
-    if problem["type"].startswith("union_tag"):
+    if problem["type"].startswith("union_tag") and isinstance(value, dict):
         place.append("kind")
     return tuple(place)
 

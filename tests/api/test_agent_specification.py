@@ -34,6 +34,28 @@ def test_defaults_are_thompson_with_automatic_features_and_seed_zero(client):
     assert wait_learned(client, view["id"])["learning_error"] is None
 
 
+def test_short_forms_are_taken_and_shown_in_full(client):
+    short = {"states": 16, "actions": 4, "algorithm": "ucbvi"}
+    view = client.get(f"/v1/agents/{create_agent(client, **short)}").json()
+    assert view["states"] == {"kind": "discrete", "n": 16}
+    assert view["actions"] == {"kind": "discrete", "n": 4}
+    full = client.post("/v1/agents", json=LAKE | {"algorithm": {"kind": "ucbvi"}}).json()
+    assert view["algorithm"] == full["algorithm"]
+    assert view["features"] == full["features"]
+
+
+@pytest.mark.parametrize("field", ["states", "actions"])
+@pytest.mark.parametrize("count", [0, -1, 2**31, True, 16.0, "16"])
+def test_a_short_form_that_is_no_count_is_refused(client, field, count):
+    assert refused(client, **{field: count})["errors"][0]["pointer"] == f"/{field}"
+
+
+def test_an_unknown_kind_by_its_name_alone_is_refused_with_the_known_ones(client):
+    problem = refused(client, algorithm="sarsa")
+    assert problem["errors"][0]["pointer"] == "/algorithm"
+    assert "'thompson'" in problem["detail"]
+
+
 def test_clients_speak_in_labels(client):
     agent = create_agent(client, states=ROOMS, actions={"kind": "labels", "values": ["stay", "go"]})
     episode = start_episode(client, agent)

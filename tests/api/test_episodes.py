@@ -190,7 +190,6 @@ def test_where_the_last_step_led_is_reported_once(client):
     agent = create_agent(client)
     episode = start_episode(client, agent)
     actions = play(client, episode, [0, 0, 0, 0, 1])
-    assert_problem(finish(client, episode), 409, "episode_over")
     assert finish(client, episode, state=2).json()["status"] == "awaiting_label"
     assert_problem(finish(client, episode, state=2), 409, "already_finished")
     view = read(client, episode)
@@ -198,6 +197,26 @@ def test_where_the_last_step_led_is_reported_once(client):
     client.post(f"/v1/episodes/{episode}/label", json={"label": 1})
     wait_learned(client, agent)
     assert followers(client, agent, 1, actions[-1]) == {(2, False): 1.0}
+
+
+def test_a_finish_that_reports_nothing_after_the_last_step_is_harmless(client, agent):
+    episode = start_episode(client, agent)
+    play(client, episode, STATES)
+    over = read(client, episode)
+    for body in ({}, {"state": None}, {"terminated": False}):
+        answer = finish(client, episode, **body)
+        assert answer.status_code == 200
+        assert answer.json().items() <= {**over, "information": None}.items()
+    assert_problem(finish(client, episode, terminated=True), 409, "episode_over")
+    assert finish(client, episode, state=2).status_code == 200  # the report is still to come
+    assert finish(client, episode).status_code == 200
+    assert read(client, episode)["final"] == 2
+
+
+def test_a_finish_of_an_abandoned_episode_is_refused_also_after_its_last_step(client, episode):
+    play(client, episode, STATES)
+    client.post(f"/v1/episodes/{episode}/abandon").raise_for_status()
+    assert_problem(finish(client, episode), 409, "episode_over")
 
 
 def test_a_report_may_come_after_the_label(client):

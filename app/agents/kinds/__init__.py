@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Field
 
@@ -51,16 +51,23 @@ def default_kind(has_bins: bool) -> str:
 
 
 def _with_kind(value: Any) -> Any:
-    """Insert the default kind where a client gave options alone."""
+    """Complete a short form: the name of a kind alone, or options without a kind."""
+    if isinstance(value, str):
+        return {"kind": value}
     return {"kind": DEFAULT_KIND, **value} if isinstance(value, dict) else value
 
 
 if TYPE_CHECKING:
     Algorithm = Options
 else:
-    Algorithm = Annotated[
+    _AnyOptions = Annotated[
         Union[tuple(AGENT_KINDS.values())],  # noqa: UP007 - the members are discovered
         Field(discriminator="kind"),
-        BeforeValidator(_with_kind),
+    ]
+    Algorithm = Annotated[
+        _AnyOptions,
+        BeforeValidator(
+            _with_kind, json_schema_input_type=Literal[tuple(AGENT_KINDS)] | _AnyOptions
+        ),
     ]
     """The options of any kind, told apart by ``kind``."""

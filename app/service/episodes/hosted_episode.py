@@ -128,6 +128,12 @@ class HostedEpisode:
         """Its status once it is over, until it is labelled."""
         return EpisodeStatus.awaiting_label if self.label_required else EpisodeStatus.completed
 
+    @property
+    def ended_at_horizon(self) -> bool:
+        """Whether its last step ended it."""
+        over = self.status not in (EpisodeStatus.running, EpisodeStatus.abandoned)
+        return over and self.length == self.agent.horizon
+
     def slot_of(self, labeller: str | None) -> int | None:
         """The slot that holds a labeller's label."""
         return slots.slot_of(self.labels, self.labels_wanted, labeller)

@@ -112,11 +112,13 @@ class Lifecycle:
     async def finish(self, episode_id: str, state: Any, terminated: bool | None) -> HostedEpisode:
         """End an episode before the horizon, or report the state that its last step led to."""
 
-        def decide(episode: HostedEpisode) -> EpisodeUpdate:
+        def decide(episode: HostedEpisode) -> EpisodeUpdate | None:
             final = None if state is None else episode.agent.encode_state(state, "state")
             now = now_milliseconds()
             if episode.status is EpisodeStatus.running:
                 return episode.decide_end(final, terminated is not False, now)
+            if episode.ended_at_horizon and final is None and terminated is not True:
+                return None  # the last step ended it, and there is nothing to report
             return episode.decide_report(final, terminated is True, now)
 
         return await self._commits.change(episode_id, decide)
