@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 
 from app.agents.kinds import DEFAULT_KIND, agent_class
+from app.agents.optimism import Optimism
 from app.errors import SnapshotError
 from app.learning.arrays import Arrays, Floats, Integers, pack_arrays, unpack_arrays
 from app.learning.trajectory import Trajectory
@@ -111,6 +112,7 @@ class ModelDocument:
     bonuses: list[list[float]] | None = None  # per state and action
     start: list[float] | None = None  # per state
     transitions: list[Transition] | None = None
+    optimism: Optimism | None = None
 
 
 class Insight(ABC):

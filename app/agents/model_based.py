@@ -79,6 +79,7 @@ class ModelBased(Agent[AnyOptions]):
             indptr=model.indptr,
             columns=model.columns,
             probabilities=model.probabilities,
+            optimism=self.optimism(),
         )
 
     def warnings(self) -> list[str]:
@@ -89,6 +90,10 @@ class ModelBased(Agent[AnyOptions]):
             for belief in self.beliefs
             if belief.failure is not None
         ]
+
+    def optimism(self) -> Floats:
+        """The packed `Optimism` of this moment; empty for kinds without any."""
+        return np.zeros(0)
 
     def information(self, episodes: Sequence[int]) -> Floats:
         """By the spread of what the belief predicts for each."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -18,17 +19,28 @@ from app.agents.base import Mode
 from app.agents.belief import Belief, Learned, Prior
 from app.agents.build_features import build_one_hot
 from app.agents.model_based import ModelBased
+from app.agents.optimism import Optimism
 from app.agents.options import DIRECT, GridOptions, OptimistOptions
-from app.errors import InvalidValue
+from app.errors import BudgetExceeded, InvalidValue
 from app.learning.arrays import Floats
+from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.logistic.posterior import Posterior
 from app.learning.paper.confidence import ALGORITHM_1, beta, delta_of_bounds, kappa, xi
+from app.learning.paper.design_matrix import condition_number
+from app.learning.paper.explorability import sandwich_factor
+from app.learning.paper.regret_bounds import RegretSetting, informative_from
 from app.learning.world.policy import Policy
 from app.planning.fast.planner import plan_fast
 from app.planning.policies.uniform import plan_uniform
 from app.planning.problem import Plan, PlanningProblem
+from app.planning.reference.paper import check_paper_budget, clipped, plan_paper
 from app.planning.reward.planner import plan_reward
 from app.wire.features import AutoFeatures
+
+_LOWER = (
+    "raise algorithm.paper_epsilon, lower the horizon, the number of states or "
+    "algorithm.norm_bound, or leave out algorithm.planner"
+)
 
 AnyOptions = TypeVar("AnyOptions", bound=OptimistOptions)
 AnyGridOptions = TypeVar("AnyGridOptions", bound=GridOptions)
@@ -38,6 +50,7 @@ class Optimist(ModelBased[AnyOptions]):
     """Believes one feature map, and adds to its estimate what the data leave possible."""
 
     theorem: ClassVar[int] = ALGORITHM_1  # whose split of delta-bar the bounds use
+    _optimistic_value: float | None = None  # of the last optimistic plan
 
     def _make_beliefs(self) -> list[Belief]:
         if isinstance(self.spec.features, AutoFeatures):
@@ -65,18 +78,36 @@ class Optimist(ModelBased[AnyOptions]):
         room = self.room(self.best().follow(self.experience))
         return self.visit_bonus(self.options.visit_bonus * room, 0, ())
 
+    @property
+    def scale(self) -> float:
+        """What features are divided by, so that no trajectory has a norm above 1."""
+        return self.best().features.largest_norm() or 1.0
+
+    @property
+    def kappa(self) -> float:
+        """kappa, for weights of norm B and features of norm 1."""
+        return float(kappa(self.options.norm_bound))
+
+    def design_data(self, learned: Learned) -> LabelledTrajectories:
+        """The episodes of which Sigma_t is the sum."""
+        return learned.belief.data
+
     def design(self, learned: Learned) -> Posterior:
         """Sigma_t = kappa I + sum phi phi^T, in the scale of the raw features."""
-        data, scale = learned.belief.data, learned.belief.features.largest_norm() or 1.0
+        data = self.design_data(learned)
         counts, _ = data.counts()
-        k = float(kappa(self.options.norm_bound))
-        return Posterior(np.full(data.dimension, k * scale**2), data.design(), counts)
+        ridge = self.kappa * self.scale**2
+        return Posterior(np.full(data.dimension, ridge), data.design(), counts)
 
     def confidence_radius(self) -> float:
         """sqrt(kappa) beta_t(delta), t the episode about to be played."""
-        d, B = self.beliefs[0].features.dimension, self.options.norm_bound
-        radius = beta(d, self._episode_number(), self.episodes, self.delta_of_bounds, B)
-        return float(np.sqrt(kappa(B)) * radius)
+        return math.sqrt(self.kappa) * self.beta
+
+    @property
+    def beta(self) -> float:
+        """beta_t(delta), t the episode about to be played."""
+        d, t, B = self.best().features.dimension, self._episode_number(), self.options.norm_bound
+        return float(beta(d, t, self.episodes, self.delta_of_bounds, B))
 
     @property
     def delta_of_bounds(self) -> float:
@@ -103,6 +134,83 @@ class Optimist(ModelBased[AnyOptions]):
         table = np.zeros((H, S, A))
         table[: H - 1] = xi(known, S, A, H, self.episodes, self.delta_of_bounds)
         return table
+
+    def regret_bound(self, episodes: float) -> float:
+        """The theorem's bound after N episodes; `InvalidValue` where no theorem says anything."""
+        raise InvalidValue("algorithm", f"a kind with a theorem, for {episodes:g} episodes")
+
+    def _regret_bound(self) -> float | None:
+        try:
+            return self.regret_bound(self.episodes)
+        except InvalidValue:
+            return None
+
+    def _theory(self) -> RegretSetting:
+        d, o = self.best().features.dimension, self.options
+        return RegretSetting(self.spaces, d, o.norm_bound, o.delta)
+
+    def _condition_bound(self, labels: float) -> float:
+        """What is known of the condition number of Sigma_t after so many labelled episodes."""
+        return 1.0 + labels / self.kappa
+
+    def optimism(self) -> Floats:
+        """The paper's quantities at this episode."""
+        learned = self.best().follow(self.experience)
+        return self._paper_optimism(learned) if self._paper else self._tuned_optimism(learned)
+
+    def _paper_optimism(self, learned: Learned) -> Floats:
+        data, radius = self.design_data(learned), self.confidence_radius()
+        condition = condition_number(data, self.kappa * self.scale**2)
+        orthogonal = learned.belief.features.has_orthogonal_steps and condition is not None
+        return Optimism(
+            episode=self._episode_number(),
+            episodes=self.episodes,
+            scale=self.scale,
+            delta=self.delta_of_bounds,
+            kappa=self.kappa,
+            beta=self.beta,
+            radius=radius,
+            width=radius * _widest(learned, self.design(learned)),
+            value=self._optimistic_value,
+            condition_number=condition,
+            condition_bound=self._condition_bound(data.labels),
+            sandwich=sandwich_factor(self.spaces.horizon, condition or 1.0) if orthogonal else None,
+            regret_bound=self._regret_bound(),
+            informative_from=self._informative_from,
+        ).packed()
+
+    @cached_property
+    def _informative_from(self) -> float | None:
+        return informative_from(self.regret_bound)
+
+    def _tuned_optimism(self, learned: Learned) -> Floats:
+        radius = self.tuned_radius(self.room(learned))
+        return Optimism(
+            episode=self._episode_number(),
+            episodes=self.episodes,
+            scale=self.scale,
+            delta=None,
+            kappa=None,
+            beta=None,
+            radius=radius,
+            width=radius * _widest(learned, learned.posterior),
+            value=self._optimistic_value,
+            condition_number=None,
+            condition_bound=None,
+            sandwich=None,
+            regret_bound=None,
+            informative_from=None,
+        ).packed()
+
+    def tuned_radius(self, room: float) -> float:
+        """The factor of every norm with tuned constants, where this much is still to gain."""
+        return self.options.radius * math.sqrt(room)
+
+
+def _widest(learned: Learned, posterior: Posterior) -> float:
+    """The most that the norms of an episode's steps can add up to, any state after any other."""
+    widths, _ = learned.belief.tables.widths(posterior.norms)
+    return float(widths.max(axis=(1, 2)).sum())
 
 
 class GridOptimist(Optimist[AnyGridOptions]):
@@ -131,15 +239,40 @@ class GridOptimist(Optimist[AnyGridOptions]):
         if self._paper and self._is_first:
             return plan_uniform(self.spec.actions)
         problem = self._optimistic(learned, episode, pending)
-        if self._in_reward_space:
-            return self.plain(learned, self._plan_reward(problem))
-        plan = plan_fast(problem, self.options.epsilon, self.budget, certify)
+        plan = self._plan_optimistic(problem, certify)
+        self._optimistic_value = plan.value
         return self.plain(learned, plan)
+
+    def _plan_optimistic(self, problem: PlanningProblem, certify: bool) -> Plan:
+        if self.options.planner == "paper":
+            try:
+                return plan_paper(clipped(problem), self.options.paper_epsilon, None, self.budget)
+            except BudgetExceeded:  # the weights have grown past what was checked at the start
+                pass
+        if self._in_reward_space:
+            return self._plan_reward(problem)
+        return plan_fast(problem, self.options.epsilon, self.budget, certify)
+
+    def check_budget(self) -> None:
+        """Refuse also what the paper's programme could not hold."""
+        super().check_budget()
+        if self.options.planner == "paper":
+            H, S, _ = self.spaces.shape
+            # Bonuses of up to 2 at H - 1 steps, widths of up to 1 at H, and weights of norm B.
+            zeta = max(2.0 * (H - 1), float(H), self.options.norm_bound)
+            try:
+                check_paper_budget(S, H, zeta, self.options.paper_epsilon, self.budget)
+            except BudgetExceeded as error:
+                raise BudgetExceeded(error.what, error.needed, error.allowed, _LOWER) from error
 
     @property
     def _is_first(self) -> bool:
         """Whether this is the paper's first episode, which is uniform."""
         return not self.experience.episodes
+
+    def tuned_radius(self, room: float) -> float:
+        """In reward space a quarter: mu' is never more."""
+        return super().tuned_radius(room) * (0.25 if self._in_reward_space else 1.0)
 
     def _plan_reward(self, problem: PlanningProblem) -> Plan:
         return plan_reward(problem, self.options.epsilon, self.budget)
@@ -153,8 +286,7 @@ class GridOptimist(Optimist[AnyGridOptions]):
         else:
             widths, ended = learned.belief.tables.widths(learned.posterior.norms)
             room = self.room(learned)
-            scale = self.options.radius * math.sqrt(room)
-            scale *= 0.25 if self._in_reward_space else 1.0  # mu' <= 1/4
+            scale = self.tuned_radius(room)
             bonuses = self.visit_bonus(self.options.visit_bonus * room, episode, pending)
         plain = self.problem(learned, learned.fit.weights, learned.fit.intercept, bonuses)
         wide = {"widths": scale * widths, "ended_widths": scale * ended}

@@ -85,3 +85,14 @@ class GridOptions(OptimistOptions, PlanningOptions):
     optimism: Literal["logit", "reward"] | None = Field(
         default=None, description='"logit" by default, "reward" with the paper\'s constants'
     )
+    planner: Literal["paper"] | None = Field(
+        default=None,
+        description='"paper": the dynamic programme of the paper\'s appendix, for tiny problems',
+    )
+    paper_epsilon: float = Field(
+        default=1.0,
+        strict=True,
+        gt=0,
+        le=1000,
+        description='epsilon of the paper\'s programme, with "planner": "paper"',
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ from app.agents.insight import (
     SuccessMap,
     Transition,
 )
+from app.agents.optimism import Optimism
 from app.learning.arrays import Arrays, Floats
 from app.learning.trajectory import Trajectory
 from app.learning.world.model import TransitionModel
@@ -52,6 +53,7 @@ class TabularInsight(Insight):
     indptr: NDArray[np.int64]  # the estimated transitions, as in TransitionModel
     columns: NDArray[np.int64]
     probabilities: Floats
+    optimism: Floats = field(default_factory=lambda: np.zeros(0))  # as `Optimism.packed` gives it
 
     @property
     def transitions(self) -> TransitionModel:
@@ -176,6 +178,7 @@ class TabularInsight(Insight):
             bonuses=self.bonuses.max(axis=0).tolist(),
             start=self.start.tolist(),
             transitions=self._tried_transitions(),
+            optimism=Optimism.unpacked(self.optimism),
         )
 
     def _tried_transitions(self) -> list[Transition]:

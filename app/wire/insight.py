@@ -26,6 +26,29 @@ class TransitionView(Answer):
     followers: list[Follower] = Field(description="what came of it")
 
 
+class OptimismView(Answer):
+    """How optimistic an agent is, in features scaled to norm 1; null: no part of its constants."""
+
+    episode: float = Field(description="t, the episode that is next, counted from 1")
+    episodes: float = Field(description="N, the number of episodes that the constants are for")
+    scale: float = Field(description="what features are divided by, so that no norm is above 1")
+    delta: float | None = Field(description="the failure probability of one bound")
+    kappa: float | None = Field(description="the largest 1 / mu', exp(B) + 2 + exp(-B)")
+    beta: float | None = Field(description="beta_t(delta) of the paper")
+    radius: float = Field(description="the factor of every norm: sqrt(kappa) beta_t, or tuned")
+    width: float = Field(description="the most that the radius adds to any episode's prediction")
+    value: float | None = Field(description="of the last optimistic plan, at the start")
+    condition_number: float | None = Field(description="of the design matrix Sigma_t")
+    condition_bound: float | None = Field(description="what is proved of it; Psi_t from t_0 on")
+    sandwich: float | None = Field(
+        description="the steps' widths add up to at most this many times the whole episode's"
+    )
+    regret_bound: float | None = Field(description="of the paper's theorem, after N episodes")
+    informative_from: float | None = Field(
+        description="the N from which the regret bound is below N"
+    )
+
+
 class ModelView(Answer):
     """What an agent believes; null where its kind has no such thing."""
 
@@ -40,6 +63,7 @@ class ModelView(Answer):
     bonuses: list[list[float]] | None = Field(description="per state and action, at most")
     start: list[float] | None = Field(description="probability of each first state")
     transitions: list[TransitionView] | None = Field(description="of what was tried")
+    optimism: OptimismView | None = Field(description="of the kinds that are optimistic")
 
 
 class PolicyView(Answer):

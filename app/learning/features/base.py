@@ -122,6 +122,11 @@ class FeatureMap(ABC):
         """Whether every feature counts visits over several steps."""
         return False
 
+    @property
+    def has_orthogonal_steps(self) -> bool:
+        """Whether phi is a sum over steps, and phi_h(s, a) . phi_h'(s', a') = 0 for h != h'."""
+        return False
+
     def least_touched(self, touches: Floats) -> Floats:  # noqa: ARG002 - maps without counts
         """The smallest of ``touches`` (d,) among the features of each cell, shape (H, S, A).
 
@@ -165,11 +170,6 @@ class StepFeatures(FeatureMap, FeatureTables):
         Then no policy reaches the difference of two of these sums.
         """
         return False
-
-    @property
-    @abstractmethod
-    def has_orthogonal_steps(self) -> bool:
-        """Whether phi_h(s, a) . phi_h'(s', a') = 0 for all different steps h and h'."""
 
 
 def stack_rows(rows: Sequence[Row], dimension: int) -> sparse.csr_array:

@@ -61,6 +61,25 @@ def mixture_bound(dimension: int, episodes: float, omega: float) -> float:
     return omega**2 * GROWTH / (32.0 * dimension * math.log(inner))
 
 
+def eigenvalue_bound(
+    ridge: float, dimension: int, episodes: float, omega: float, episode: float, explored: float
+) -> float:
+    """The lemma's least eigenvalue of Sigma_t once t >= t_0.
+
+    kappa + 3/4 (t^(2/3) - (N_exp + 1)^(2/3)) times that of the mixture; ``ridge`` is kappa.
+    """
+    grown = episode ** (2 / 3) - (explored + 1.0) ** (2 / 3)
+    return float(ridge + 0.75 * grown * mixture_bound(dimension, episodes, omega))
+
+
+def sandwich_factor(horizon: int, condition: float) -> float:
+    """sqrt(H lambda_max / lambda_min): bounds sum_h ||phi_h|| by ||phi||, both in Sigma_t^-1.
+
+    It holds for features whose steps are orthogonal (lemma "sandwich").
+    """
+    return math.sqrt(horizon * condition)
+
+
 def condition_bound(
     dimension: int, episodes: float, omega: float, episode: float, explored: float
 ) -> float:

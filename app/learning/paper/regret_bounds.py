@@ -2,12 +2,14 @@
 
 S states, A actions, H steps, d features, ||w*|| <= B, N episodes. Both theorems hold with
 probability 1 - failure; the delta of the algorithm and of every formula here is failure / (6 N) for
-Algorithm 1 and failure / (12 N) for Algorithm 3. What no theorem needs to say: regret is at most N.
+Algorithm 1 and failure / (12 N) for Algorithm 3. Regret is never more than N: see
+`informative_from`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.errors import InvalidValue
@@ -81,8 +83,8 @@ def exploration_regret(
     psi = condition_bound(setting.dimension, episodes, omega, episodes, explored)
     factor = 1.0 + math.sqrt(setting.spaces.horizon * psi)
     optimism = _transitions(setting, episodes, delta) + _labels(setting, episodes, delta, factor)
-    coins = float((20.0 / 3.0 * -math.log(delta)) ** 1.5 + 4.0 * episodes ** (2 / 3))
-    return _first(setting, episodes, omega, constants, delta) + coins + optimism
+    first = controlled_from(setting, episodes, omega, constants)
+    return first + coin_bound(episodes, delta) + optimism
 
 
 def exploration_episodes(
@@ -103,7 +105,7 @@ def _transitions(setting: RegretSetting, episodes: float, delta: float) -> float
     iterated = math.log(math.log(episodes)) - math.log(delta)
     L = math.log(6.0) + H * math.log(S * A * H) + S * math.log(8.0 * episodes * H**2) + iterated
     xi = 8.0 * (2 * H + 1) * (S * A * L + math.sqrt(L * S * A * episodes))
-    return xi + 4.0 * H**2 * _martingale(episodes, delta) + 1.0
+    return xi + martingale_bound(episodes, 2.0 * H**2, delta) + 1.0
 
 
 def _labels(setting: RegretSetting, episodes: float, delta: float, factor: float = 1.0) -> float:
@@ -111,25 +113,67 @@ def _labels(setting: RegretSetting, episodes: float, delta: float, factor: float
     d, k = setting.dimension, float(kappa(setting.bound))
     # N twice: the episode t = N of the radius, and the N episodes that it holds for.
     radius = float(beta(d, episodes, episodes, delta, setting.bound))
-    volume = 8.0 * episodes * d * max(k, 1.0) * math.log1p(episodes / (k * d))
-    return factor * radius * math.sqrt(volume) + 4.0 * _martingale(episodes, delta)
+    widths = 2.0 * math.sqrt(k * episodes * potential_bound(d, k, episodes))
+    return factor * radius * widths + martingale_bound(episodes, 2.0, delta)
 
 
-def _martingale(episodes: float, delta: float) -> float:
-    """sqrt(N log(6 log(N) / delta))."""
-    return math.sqrt(episodes * (math.log(6.0 * math.log(episodes)) - math.log(delta)))
+def martingale_bound(rounds: float, size: float, delta: float) -> float:
+    """2 zeta sqrt(T log(6 log(T) / delta)): bounds sums of T differences of size zeta at most.
+
+    With probability 1 - delta the sum of a martingale difference sequence is below it for all
+    T >= 2 at once (appendix, first technical lemma).
+    """
+    return 2.0 * size * math.sqrt(rounds * (math.log(6.0 * math.log(rounds)) - math.log(delta)))
 
 
-def _first(
-    setting: RegretSetting, episodes: float, omega: float, constants: Constants, delta: float
+def potential_bound(dimension: int, ridge: float, rounds: float) -> float:
+    """2 d max(1, 1 / lambda) log(1 + T / (lambda d)): bounds the sum of ||x_t||^2_{Sigma_t^-1}.
+
+    Sigma_t = lambda I + sum_{q<t} x_q x_q^T and ||x_t|| <= 1 (appendix, determinant lemma).
+    """
+    return 2.0 * dimension * max(1.0, 1.0 / ridge) * math.log1p(rounds / (ridge * dimension))
+
+
+def coin_bound(episodes: float, delta: float) -> float:
+    """(20/3 log(1 / delta))^(3/2) + 4 N^(2/3): bounds how often Algorithm 3 explores.
+
+    With probability 1 - delta, for coins with probabilities t^(-1/3), t = 1..N (event E_4).
+    """
+    return float((20.0 / 3.0 * -math.log(delta)) ** 1.5 + 4.0 * episodes ** (2 / 3))
+
+
+def controlled_from(
+    setting: RegretSetting, episodes: float, omega: float, constants: Constants | None = None
 ) -> float:
-    """t_0: the episodes before the condition number of Sigma_t is under control."""
+    """t_0: the episodes after which the condition number of Sigma_t is under control.
+
+    C3 [d^2 log^2(d g) sqrt(log(N / delta)) / omega^4 + N_exp^(2/3)]^(3/2)
+    """
+    constants = constants or Constants()
+    delta = delta_of_bounds(setting.failure, _number(episodes), ALGORITHM_3)
     # d g, by the bound on the loops, which is d g / log(3/2).
     inner = loop_bound(setting.dimension, episodes, omega) * math.log(1.5)
     noise = (setting.dimension * math.log(inner)) ** 2 / omega**4
     explored = exploration_episodes(setting, episodes, omega, constants)
     inside = noise * math.sqrt(math.log(episodes) - math.log(delta)) + explored ** (2 / 3)
     return float(constants.c3 * inside**1.5)
+
+
+def informative_from(bound: Callable[[float], float]) -> float | None:
+    """The number of episodes, to one digit, from which a regret bound is below N itself.
+
+    Fewer episodes cannot have more regret than N anyway. A bound that is refused for small N, or
+    that is never below N up to 10^60, counts as uninformative there.
+    """
+    for power in range(1, 60):
+        for digit in range(1, 10):
+            episodes = digit * 10.0**power
+            try:
+                if bound(episodes) < episodes:
+                    return episodes
+            except InvalidValue:
+                continue
+    return None
 
 
 def _number(episodes: float) -> float:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -59,13 +59,31 @@ def plan_paper(
     if zeta is not None and not needed <= zeta < math.inf:
         raise InvalidValue("zeta", f"at least {needed:.6g}, the largest sum")
     net = _Net.over(needed if zeta is None else zeta, epsilon, problem.horizon)
-    cells, size = _measure(problem, net, budget or PlanBudget())
+    cells, size = _measure(problem.states, problem.horizon, net, budget or PlanBudget())
     policy, value = _sweep(problem, net)
     H = problem.horizon
     upper = value + H * _LIPSCHITZ * net.width / 2.0
     lower = value - (H - 0.5) * _LIPSCHITZ * net.width
     seconds = time.perf_counter() - began
     return Plan("paper", policy, value, upper, lower, cells, size, seconds)
+
+
+def clipped(problem: PlanningProblem) -> PlanningProblem:
+    """The same problem with no width above 1: min{mu + sum v, 1} is then 1 anyway.
+
+    It keeps zeta, and with it the tensors, small where the paper's radius is huge.
+    """
+    if problem.widths is None or problem.ended_widths is None:
+        return problem
+    widths, ended = np.minimum(problem.widths, 1.0), np.minimum(problem.ended_widths, 1.0)
+    return replace(problem, widths=widths, ended_widths=ended)
+
+
+def check_paper_budget(
+    states: int, horizon: int, zeta: float, epsilon: float, budget: PlanBudget
+) -> None:
+    """Refuse tensors for sums of up to ``zeta`` that would exceed the budget."""
+    _measure(states, horizon, _Net.over(zeta, epsilon, horizon), budget)
 
 
 def smallest_zeta(problem: PlanningProblem) -> float:
@@ -187,11 +205,11 @@ class PaperPolicy:
         return cls(zeta, width, arrays["sums"], offset, arrays["choices"])
 
 
-def _measure(problem: PlanningProblem, net: _Net, budget: PlanBudget) -> tuple[int, int]:
+def _measure(states: int, horizon: int, net: _Net, budget: PlanBudget) -> tuple[int, int]:
     """Cells and bytes of the tensors; refuses over budget."""
-    cells = problem.horizon * problem.states * net.count**3
+    cells = horizon * states * net.count**3
     # Actions of all steps in two bytes, two steps of values, and what one (s, a) works on.
-    size = 2 * cells + 8 * (2 * problem.states + 5) * net.count**3
+    size = 2 * cells + 8 * (2 * states + 5) * net.count**3
     if cells > budget.cells:
         raise BudgetExceeded("paper plan: cells", cells, budget.cells, _LOWER)
     if size > budget.bytes:

@@ -69,7 +69,8 @@ def model_document(agent: HostedAgent, insight: Insight | None) -> dict[str, Any
     transitions = None
     if model.transitions is not None:
         transitions = [_transition(agent, transition) for transition in model.transitions]
-    return head | vars(model) | {"transitions": transitions}
+    optimism = None if model.optimism is None else vars(model.optimism)
+    return head | vars(model) | {"transitions": transitions, "optimism": optimism}
 
 
 def _transition(agent: HostedAgent, transition: Transition) -> dict[str, Any]:

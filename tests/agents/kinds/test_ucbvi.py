@@ -8,11 +8,14 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from app.agents import AgentSpec, make_agent, optimist
-from app.errors import InvalidValue
+from app.agents.insight import unpack_insight
+from app.errors import BudgetExceeded, InvalidValue
 from app.learning.features.table import Table
 from app.learning.trajectory import Trajectory
 from app.planning.policies.uniform import UniformPolicy
+from app.planning.problem import PlanBudget
 from app.planning.reference.exact import plan_exact
+from app.planning.reference.paper import clipped
 from app.wire.validation import parse
 
 S, A, H = 2, 2, 3
@@ -324,3 +327,101 @@ class TestTuned:
         agent = agent_of({"kind": "ucbvi"}, features={"kind": "table", "values": values.tolist()})
         assert isinstance(agent.beliefs[0].features, Table)
         assert agent.plan(9).gap <= agent.options.epsilon
+
+
+class TestTheDocument:
+    """What the model's document says of optimism."""
+
+    def test_with_the_papers_constants(self):
+        agent = agent_of()
+        planned = agent.plan(9)
+        said = agent.insight().document().optimism
+        rows = np.array([direct_row(trajectory) for trajectory, _ in HISTORY])
+        sigma = float(exact_kappa()) * np.eye(H * S * A) + rows.T @ rows
+        norms = np.sqrt(np.diag(np.linalg.inv(sigma))).reshape(H, S, A) / np.sqrt(H)
+        radius = float(exact_radius(H * S * A, len(HISTORY) + 1))
+        assert (said.episode, said.episodes) == (len(HISTORY) + 1, EPISODES)
+        assert said.scale == pytest.approx(np.sqrt(H))
+        assert said.delta == pytest.approx(float(one_bound()), rel=1e-12)
+        assert said.kappa == pytest.approx(float(exact_kappa()), rel=1e-12)
+        assert said.radius == pytest.approx(radius, rel=1e-12)
+        assert said.beta == pytest.approx(radius / float(exact_kappa().sqrt()), rel=1e-12)
+        assert said.width == pytest.approx(radius * norms.max(axis=(1, 2)).sum(), rel=1e-9)
+        assert said.value == planned.value
+        condition = np.linalg.cond(sigma)
+        assert said.condition_number == pytest.approx(condition, rel=1e-9)
+        assert said.condition_bound == pytest.approx(1 + 3 / float(exact_kappa()), rel=1e-12)
+        assert said.sandwich == pytest.approx(np.sqrt(H * condition), rel=1e-9)
+        assert said.regret_bound is said.informative_from is None  # no theorem is about this kind
+
+    @pytest.mark.parametrize("optimism", ["logit", "reward"])
+    def test_when_tuned(self, optimism):
+        agent = agent_of(algorithm={"kind": "ucbvi", "optimism": optimism, "radius": 0.6})
+        planned = agent.plan(9)
+        said = agent.insight().document().optimism
+        learned = agent.best().follow(agent.experience)
+        room = agent.room(learned)
+        slope = 1.0 if optimism == "logit" else 0.25
+        assert said.radius == pytest.approx(0.6 * np.sqrt(room) * slope, rel=1e-12)
+        widths, _ = learned.belief.features.widths(learned.posterior.norms)
+        assert said.width == pytest.approx(said.radius * widths.max(axis=(1, 2)).sum())
+        assert said.value == planned.value
+        assert said.kappa is said.beta is said.delta is said.condition_number is None
+
+    def test_it_survives_packing(self):
+        agent = agent_of()
+        agent.plan(9)
+        again = unpack_insight(agent.packed_insight())
+        assert again.document().optimism == agent.insight().document().optimism
+
+    def test_before_any_plan_there_is_no_value(self):
+        assert agent_of().insight().document().optimism.value is None
+
+
+class TestThePapersProgramme:
+    """`planner: "paper"` plans by the tensors of the appendix."""
+
+    TINY = PAPER | {"planner": "paper", "paper_epsilon": 0.9, "norm_bound": 1}
+
+    def agent(self, **changes):
+        history = [
+            (Trajectory(np.array([0, 1]), np.array([0, 1]), 1), 1),
+            (Trajectory(np.array([1, 1]), np.array([1, 0]), 0), 0),
+        ]
+        return agent_of(algorithm=self.TINY | changes, history=history, horizon=2)
+
+    def test_it_is_the_plan_of_the_tensors(self):
+        agent = self.agent()
+        agent.check_budget()
+        plan = agent.plan(9)
+        assert (plan.planner, plan.policy.kind) == ("paper", "paper")
+        assert plan.gap < 0.9
+
+    def test_it_is_within_its_certificate_of_the_best(self):
+        """Against enumeration of the objective that the certified planner is given."""
+        agent = self.agent()
+        learned = agent.best().follow(agent.experience)
+        problem = agent._optimistic(learned, 9, ())
+        best = plan_exact(problem, "reward")
+        plan = agent.plan(9)
+        assert plan.lower - 1e-9 <= best.value <= plan.upper + 1e-9
+
+    def test_widths_beyond_1_change_nothing(self):
+        problem = self.agent()._optimistic(*self.asked())
+        assert problem.widths.max() > 1.0
+        assert clipped(problem).widths.max() == 1.0
+        whole, cut = (plan_exact(one, "reward").value for one in (problem, clipped(problem)))
+        assert whole == pytest.approx(cut, abs=1e-12)
+
+    def asked(self):
+        agent = self.agent()
+        return agent.best().follow(agent.experience), 9, ()
+
+    def test_a_problem_that_it_cannot_carry_is_refused(self):
+        with pytest.raises(BudgetExceeded, match=r"algorithm\.paper_epsilon"):
+            self.agent(paper_epsilon=0.01).check_budget()
+
+    def test_where_the_weights_outgrow_it_the_certified_planner_takes_over(self):
+        agent = self.agent()
+        agent.budget = PlanBudget(cells=1e5)
+        assert agent.plan(9).planner == "reward"

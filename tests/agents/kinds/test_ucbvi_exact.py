@@ -12,6 +12,8 @@ from scipy.special import expit
 
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.errors import BudgetExceeded, InvalidValue
+from app.learning.paper.regret_bounds import RegretSetting, optimism_regret
+from app.learning.spaces import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.planning.policies.history import HistoryPolicy
 from app.planning.policies.uniform import UniformPolicy
@@ -328,6 +330,23 @@ class TestConstants:
         agent = agent_of(PAPER, 2, None, list(history(2)) * 20)
         assert agent.patience() == 1
         assert agent_of(TUNED, 2, None, list(history(2)) * 20).patience() > 1
+
+
+class TestTheDocument:
+    def test_it_has_the_bound_of_the_theorem(self):
+        agent = agent_of(PAPER, 2, None, list(history(2)))
+        planned = agent.plan(12)
+        said = agent.insight().document().optimism
+        setting = RegretSetting(Spaces(S, A, 2), 8, BOUND, float(DELTA))
+        assert said.regret_bound == pytest.approx(optimism_regret(setting, EPISODES), rel=1e-12)
+        first = said.informative_from
+        assert optimism_regret(setting, first) < first
+        assert optimism_regret(setting, 0.49 * first) > 0.49 * first
+        assert said.value == planned.value
+
+    def test_tuned_constants_have_none(self):
+        said = agent_of(TUNED, 2, None, list(history(2))).insight().document().optimism
+        assert said.regret_bound is said.kappa is None
 
 
 class TestFirstEpisode:

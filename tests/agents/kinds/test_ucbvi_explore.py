@@ -9,9 +9,12 @@ import pytest
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.kinds.ucbvi_explore import agent as ucbvi_explore
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
+from app.learning.features.base import stack_rows
 from app.learning.paper.confidence import beta, kappa
-from app.learning.paper.explorability import condition_bound, mixture_bound
+from app.learning.paper.explorability import condition_bound, eigenvalue_bound
+from app.learning.paper.regret_bounds import Constants, RegretSetting, exploration_regret
 from app.learning.randomness import generator, uniform
+from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 from app.planning.policies.mixture import MixturePolicy
 from app.planning.policies.uniform import UniformPolicy
@@ -25,10 +28,11 @@ S, A, H = 3, 2, 4
 QUICK = {"n_euler": 2, "n_eval": 1, "max_loops": 3}
 
 
-def spec_of(seed=5, features=None, shape=(S, A, H), **options):
+def spec_of(seed=5, features=None, shape=(S, A, H), initial_states=None, **options):
     states, actions, horizon = shape
     algorithm = {"kind": "ucbvi_explore"} | options
     data = {"states": states, "actions": actions, "horizon": horizon, "seed": seed}
+    data |= {"initial_states": initial_states}
     return parse(AgentSpec, data | {"algorithm": algorithm, "features": features})
 
 
@@ -317,40 +321,93 @@ class TestTheDesign:
         agent.label(0, 1)
         assert agent.confidence_radius() == pytest.approx(expected, rel=1e-12)
 
-    def test_the_sandwich_and_the_condition_number(self):
-        """In a world that can be explored: what the lemmas say of Sigma_t, at every episode."""
+    def explored(self, episodes=2000):
+        """An agent with the paper's constants in a world that can be explored, once it has."""
         world, features, omega = explorable(2, 2, 2, 1)
         table = {"kind": "table", "values": features.values.tolist()}
-        sizes = {"n_euler": 10, "n_eval": 30, "max_loops": 20, "episodes": 2000}
+        sizes = {"n_euler": 10, "n_eval": 30, "max_loops": 20, "episodes": episodes}
         agent = agent_of(
-            features=table, shape=(2, 4, 2), optimism="logit", norm_bound=1.0, omega=omega, **sizes
-        )
-        numbers = iter(range(2000))
+            features=table, shape=(2, 4, 2), constants="paper", epsilon=0.5, norm_bound=1.0,
+            omega=omega, initial_states=world.start.tolist(), **sizes,
+        )  # fmt: skip
+        numbers = iter(range(episodes))
         while not agent.exploration.is_done:
             learn(agent, [next(numbers)], world)
         assert agent.exploration.coverage.is_covered
+        return agent, world, features, omega, numbers
+
+    def test_the_sandwich_and_the_condition_number(self):
+        """At every episode: what the agent plans with and says, against Sigma_t by definition."""
+        agent, world, features, _, numbers = self.explored()
         explored, d, scale = agent.exploration.episodes, 4, features.largest_norm()
-        ridge = float(kappa(1.0))
+        ridge = float(np.exp(1.0) + 2.0 + np.exp(-1.0))
         sigma = ridge * np.eye(d)
-        for t in range(explored + 1, explored + 121):
-            plan = agent.plan(t - 1, certify=False)
+        for t in range(explored + 1, explored + 61):
+            learned = agent.best().follow(agent.experience)
+            design = agent.design(learned)
+            steps, _ = features.widths(design.norms)
+            plan = agent.plan(t - 1)
             trajectory = play(plan.policy, t - 1, world)
-            parts = features.values[np.arange(2), trajectory.states, trajectory.actions] / scale
-            inverse = np.linalg.inv(sigma)
-            whole = np.sqrt(parts.sum(0) @ inverse @ parts.sum(0))
-            per_step = sum(np.sqrt(part @ inverse @ part) for part in parts)
-            condition = np.linalg.cond(sigma)
+            row = stack_rows([features.row(trajectory)], d)
+            taken = np.arange(2), trajectory.states, trajectory.actions
+            phi = features.values[taken].sum(axis=0) / scale
+            whole, per_step = float(design.norms(row)[0]), float(steps[taken].sum())
+            assert whole == pytest.approx(np.sqrt(phi @ np.linalg.solve(sigma, phi)), rel=1e-9)
+            said = agent.insight().document().optimism
+            eigenvalues = np.linalg.eigvalsh(sigma)
+            assert said.condition_number == pytest.approx(eigenvalues[-1] / eigenvalues[0])
+            assert said.sandwich == pytest.approx(np.sqrt(2 * said.condition_number))
             assert whole <= per_step + 1e-12
-            assert per_step <= np.sqrt(2 * condition) * whole + 1e-12
-            assert condition <= 1 + (t - 1 - explored) / ridge + 1e-9
-            if t > explored + 2:
-                assert condition <= condition_bound(d, 2000, omega, t - 1, explored)
-            sigma += np.outer(parts.sum(0), parts.sum(0))
+            assert per_step <= said.sandwich * whole + 1e-12
+            assert said.condition_bound == pytest.approx(1 + (t - 1 - explored) / ridge)
+            assert said.condition_number <= said.condition_bound + 1e-9
+            sigma += np.outer(phi, phi)
             agent.finish(t - 1, trajectory)
-            agent.label(t - 1, int(parts.sum() > 0))
-        grown = (explored + 120) ** (2 / 3) - (explored + 1) ** (2 / 3)
-        promised = 0.75 * grown * mixture_bound(d, 2000, omega)
-        assert np.linalg.eigvalsh(sigma)[0] >= ridge + promised
+            agent.label(t - 1, int(phi.sum() > 0))
+        assert next(numbers) == explored
+
+    def test_the_lemmas_on_eigenvalues(self, monkeypatch):
+        """The smallest eigenvalue and the condition number of Sigma_t from t_0 on.
+
+        t_0 is far away with the paper's constants: its C3 is taken to be small here.
+        """
+        agent, world, features, omega, _ = self.explored()
+        explored, d = agent.exploration.episodes, 4
+        learn(agent, range(explored, explored + 120), world)
+        monkeypatch.setattr(ucbvi_explore, "controlled_from", lambda *_: float(explored + 100))
+        said = agent.insight().document().optimism
+        t = explored + 120
+        psi = condition_bound(d, 2000, omega, t, explored)
+        assert said.condition_bound == pytest.approx(psi)
+        assert said.condition_number <= psi
+        ridge, scale = float(kappa(1.0)), features.largest_norm()
+        rows = np.array(
+            [
+                features.values[np.arange(2), one.states, one.actions].sum(axis=0) / scale
+                for number, one in agent.experience.episodes.items()
+                if number >= explored
+            ]
+        )
+        smallest = np.linalg.eigvalsh(ridge * np.eye(d) + rows.T @ rows)[0]
+        assert smallest >= eigenvalue_bound(ridge, d, 2000, omega, t, explored)
+
+    def test_the_regret_bound_is_that_of_the_theorem(self):
+        agent, _, _, omega, _ = self.explored()
+        said = agent.insight().document().optimism
+        setting = RegretSetting(Spaces(2, 4, 2), 4, 1.0, 0.05)
+        assert said.regret_bound is None  # 2000 episodes are fewer than the theorem explores
+        first = said.informative_from
+        assert exploration_regret(setting, first, omega) < first
+        assert exploration_regret(setting, 0.49 * first, omega) > 0.49 * first
+        large = agent_of(
+            features={"kind": "table", "values": explorable(2, 2, 2, 1)[1].values.tolist()},
+            shape=(2, 4, 2), constants="paper", norm_bound=1.0, omega=omega,
+            euler_constant=0.5, eval_constant=0.25, delta=0.1, episodes=10**12,
+        )  # fmt: skip
+        said = large.insight().document().optimism
+        setting = RegretSetting(Spaces(2, 4, 2), 4, 1.0, 0.1)
+        expected = exploration_regret(setting, 1e12, omega, Constants(0.5, 0.25))
+        assert said.regret_bound == pytest.approx(expected, rel=1e-12)
 
 
 class TestRestarts:

@@ -11,7 +11,6 @@ histories out. So an agent is accepted when that full tree fits, and then every 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from app.agents.kinds.ucbvi_exact.options import UcbviExactOptions
 from app.agents.optimist import Optimist
 from app.errors import BudgetExceeded
 from app.learning.arrays import Floats, Integers
+from app.learning.paper.regret_bounds import optimism_regret
 from app.learning.world.policy import Policy
 from app.learning.world.transitions import TransitionCounts
 from app.planning.policies.uniform import plan_uniform
@@ -68,7 +68,17 @@ class UcbviExact(Optimist[UcbviExactOptions]):
             return self.exploit(learned, 0.0, certify)
         if not self.experience.episodes:
             return plan_uniform(self.spec.actions)
-        return self._over_histories(self.optimistic(learned, episode, pending))
+        plan = self._over_histories(self.optimistic(learned, episode, pending))
+        self._optimistic_value = plan.value
+        return plan
+
+    def tuned_radius(self, room: float) -> float:
+        """A quarter of the deviation of the logit: mu' is never more."""
+        return super().tuned_radius(room) * _SLOPE
+
+    def regret_bound(self, episodes: float) -> float:
+        """The bound of Algorithm 1."""
+        return optimism_regret(self._theory(), episodes)
 
     def exploit(
         self,
@@ -86,7 +96,7 @@ class UcbviExact(Optimist[UcbviExactOptions]):
             design = self.design(learned)
             return _worth(learned, lambda rows: scale * design.norms(rows), bonuses)
         room = self.room(learned)
-        scale = self.options.radius * math.sqrt(room) * _SLOPE
+        scale = self.tuned_radius(room)
         bonuses = self.visit_bonus(self.options.visit_bonus * room, episode, pending)
         bonuses[-1] = 0.0  # what the last action leads to is no part of the episode
         norms = learned.posterior.norms

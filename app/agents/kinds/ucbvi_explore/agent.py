@@ -25,8 +25,9 @@ from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.arrays import Arrays
 from app.learning.logistic.labelled import LabelledTrajectories
-from app.learning.logistic.posterior import Posterior
-from app.learning.paper.confidence import ALGORITHM_3, kappa
+from app.learning.paper.confidence import ALGORITHM_3
+from app.learning.paper.explorability import condition_bound
+from app.learning.paper.regret_bounds import Constants, controlled_from, exploration_regret
 from app.learning.randomness import generator
 from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
@@ -137,17 +138,32 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         given = Counter(episode for episode, _ in self.experience.labels)
         return [number for number in since for _ in range(given[number])]
 
-    def design(self, learned: Learned) -> Posterior:
-        """Sigma_t, over the episodes after exploration even where others were labelled too."""
+    def design_data(self, learned: Learned) -> LabelledTrajectories:
+        """The episodes after exploration, even where others were labelled too."""
         features, since = self.features, self._labelled_since()
-        data = learned.belief.data
-        if len(since) < len(self.experience.labels):
-            data = LabelledTrajectories(features.dimension)
-            for number in since:
-                data.add(features.row(self.experience.episodes[number]), 0)
-        counts, _ = data.counts()
-        ridge = float(kappa(self.options.norm_bound)) * (features.largest_norm() or 1.0) ** 2
-        return Posterior(np.full(data.dimension, ridge), data.design(), counts)
+        if len(since) == len(self.experience.labels):
+            return learned.belief.data
+        data = LabelledTrajectories(features.dimension)
+        for number in since:
+            data.add(features.row(self.experience.episodes[number]), 0)
+        return data
+
+    def regret_bound(self, episodes: float) -> float:
+        """The bound of Algorithm 3, with this agent's omega and constants."""
+        return exploration_regret(self._theory(), episodes, self.size.omega, self._constants)
+
+    @property
+    def _constants(self) -> Constants:
+        return Constants(self.options.euler_constant, self.options.eval_constant)
+
+    def _condition_bound(self, labels: float) -> float:
+        """Psi_t once t >= t_0, and what holds for any features before."""
+        t, found = self._episode_number() - 1, self.exploration
+        first = controlled_from(self._theory(), self.episodes, self.size.omega, self._constants)
+        if not found.is_done or t < max(first, found.episodes + 2):
+            return super()._condition_bound(labels)
+        d, omega = self.features.dimension, self.size.omega
+        return condition_bound(d, self.episodes, omega, t, found.episodes)
 
     def check_budget(self) -> None:
         """Refuse also what exploration could never keep in memory."""

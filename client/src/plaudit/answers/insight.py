@@ -29,6 +29,26 @@ class TransitionView:
 
 
 @dataclass(frozen=True)
+class OptimismView:
+    """How optimistic an agent is, in the paper's letters; None: no part of its constants."""
+
+    episode: float
+    episodes: float
+    scale: float
+    delta: float | None
+    kappa: float | None
+    beta: float | None
+    radius: float
+    width: float
+    value: float | None
+    condition_number: float | None
+    condition_bound: float | None
+    sandwich: float | None
+    regret_bound: float | None
+    informative_from: float | None
+
+
+@dataclass(frozen=True)
 class ModelView:
     """What an agent believes; None where its kind has no such thing."""
 
@@ -41,6 +61,7 @@ class ModelView:
     bonuses: list[list[float]] | None
     start: list[float] | None
     transitions: list[TransitionView] | None
+    optimism: OptimismView | None = None
 
 
 @dataclass(frozen=True)
