@@ -1,15 +1,18 @@
-"""`plaudit migrate`, and transactions for other commands."""
+"""`plaudit migrate`, `backup` and `restore`, and transactions for other commands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
+
+    from app.storage.sqlite.backup import Progress
 
 DatabaseUrl = Annotated[str | None, typer.Option(help="Database to use.")]
 
@@ -22,6 +25,48 @@ def migrate(database_url: DatabaseUrl = None) -> None:
     url = load_settings(database_url=database_url).database_url
     prepare_database(url)
     print(f"{url} is up to date")
+
+
+def backup(
+    target: Annotated[Path, typer.Argument(help="File to write; it must not exist.")],
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Copy the database to one file, recordings included; the server may keep running."""
+    from app.settings import load_settings
+    from app.storage.sqlite.backup import back_up
+
+    url = load_settings(database_url=database_url).database_url
+    with _progress_bar("Backing up") as progress:
+        back_up(url, target, progress)
+    print(f"{target} is a backup of {url}")
+
+
+def restore(
+    source: Annotated[Path, typer.Argument(help="Backup to restore.")],
+    database_url: DatabaseUrl = None,
+) -> None:
+    """Check a backup and put it in the place of the database; stop the server first."""
+    from app.settings import load_settings
+    from app.storage.sqlite.backup import restore as restore_backup
+
+    url = load_settings(database_url=database_url).database_url
+    with _progress_bar("Restoring") as progress:
+        kept = restore_backup(url, source, progress)
+    print(f"{url} is restored from {source}")
+    if kept is not None:
+        print(f"{kept} is the database before it")
+
+
+@contextmanager
+def _progress_bar(name: str) -> Iterator[Progress]:
+    """Show a progress bar on standard error if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    with Bar(console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager

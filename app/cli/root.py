@@ -20,6 +20,8 @@ app = typer.Typer(
 )
 app.command()(serve.serve)
 app.command()(database.migrate)
+app.command()(database.backup)
+app.command()(database.restore)
 app.add_typer(keys.app, name="keys")
 app.command(cls=simulate.SimulateCommand)(simulate.simulate)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from app.errors import StorageUnavailable, UnsafeStart
 from app.storage.migrations import migrate
 from app.storage.sqlite.engine import (
+    checkpoint,
     database_file,
     make_reading_engine,
     make_writing_engine,
@@ -22,6 +25,8 @@ from app.storage.sqlite.engine import (
 from app.storage.sqlite.file_lock import lock_database
 from app.storage.unit_of_work import Command, UnitOfWork
 from app.storage.writer import Writer
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -66,12 +71,24 @@ class Database:
         return result
 
     async def close(self) -> None:
-        """Commit what waits and release the file."""
+        """Commit what waits, move the write-ahead log into the file, and release it."""
         await self.writer.close()
         self._threads.shutdown(wait=True)
         self._read_engine.dispose()
+        await asyncio.to_thread(self._checkpoint)
         self._write_engine.dispose()
         self._lock.close()
+
+    def _checkpoint(self) -> None:
+        """Make the bare file hold everything, even if another process has it open."""
+        try:
+            is_whole = checkpoint(self._write_engine)
+        except sqlite3.Error as error:
+            log.warning("checkpoint failed", extra={"reason": str(error)})
+            return
+        if not is_whole:
+            reason = "another process is reading the database; keep its -wal file with it"
+            log.warning("checkpoint failed", extra={"reason": reason})
 
 
 def prepare_database(url: str) -> None:

@@ -42,6 +42,13 @@ def newest_revision() -> str | None:
     return ScriptDirectory.from_config(_config(None)).get_current_head()
 
 
+def known_revisions() -> set[str]:
+    """Every revision that this version can upgrade from."""
+    return {
+        script.revision for script in ScriptDirectory.from_config(_config(None)).walk_revisions()
+    }
+
+
 def _config(connection: object) -> Config:
     config = Config()
     config.set_main_option("script_location", str(_folder()))

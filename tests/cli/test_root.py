@@ -24,7 +24,8 @@ def loaded_by(code):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--version"], ["--help"], ["keys", "--help"], ["serve", "--help"]]
+    "arguments",
+    [["--version"], ["--help"], ["keys", "--help"], ["serve", "--help"], ["backup", "--help"]],
 )
 def test_help_and_version_load_nothing_heavy(arguments):
     code = f"""
@@ -65,5 +66,5 @@ def test_it_runs_as_a_module():
 def test_help_lists_the_commands(arguments):
     result = CliRunner().invoke(app, arguments)
     assert "Traceback" not in result.output
-    for command in ("serve", "migrate", "keys", "simulate"):
+    for command in ("serve", "migrate", "backup", "restore", "keys", "simulate"):
         assert command in result.output

@@ -39,10 +39,22 @@ def database_file(url: str) -> Path:
     return Path(parsed.database)
 
 
+def checkpoint(engine: Engine) -> bool:
+    """Move the write-ahead log into the database file; false if a reader kept some of it there."""
+    connection = engine.raw_connection()  # the engine's own would begin a transaction first
+    try:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        row = cursor.fetchone()  # busy, pages in the log, pages moved
+    finally:
+        connection.close()
+    return row is not None and row[0] == 0
+
+
 def reason_of(error: SQLAlchemyError) -> str:
-    """What the database itself said, in one line."""
-    said = error.orig if isinstance(error, DBAPIError) else error
-    return " ".join(str(said).split())
+    """The database's own message, in one line."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return " ".join(str(cause).split())
 
 
 def _sqlite(url: str, begin: str, synchronous: str, **options: Any) -> Engine:
