@@ -99,3 +99,20 @@ def test_a_horizon_that_no_budget_carries_is_refused(client):
     answer = client.post("/v1/agents", json={"name": "x", **BOX, "horizon": 9000})
     assert answer.status_code == 422
     assert "horizon" in answer.text
+
+
+def test_pages_and_documents_show_what_it_believes(client):
+    agent = create_agent(client, **BOX)
+    session(client, agent, 6)
+    page = client.get(f"/agents/{agent}", params={"x": 1, "y": 0})
+    assert page.status_code == 200
+    assert "From left to right number 1 from -1 to 1" in page.text
+    model = client.get(f"/v1/agents/{agent}/model").json()
+    assert len(model["weights"]) > 5
+    document = client.get(f"/v1/agents/{agent}/policy", params={"mode": "exploit"}).json()
+    assert document["policy"]["kind"] == "net"
+    assert len(document["policy"]["centres"]) == len(model["weights"])
+    episode = start_episode(client, agent)
+    body = {"state": [0, 0], "explain": True}
+    step = client.post(f"/v1/episodes/{episode}/steps", json=body)
+    assert 0.0 <= step.json()["explanation"]["success_probability"] <= 1.0

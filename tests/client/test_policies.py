@@ -29,6 +29,11 @@ HOSTED = {
         "features": None,
         "states": {"kind": "box", "low": [-1.0, 0.0], "high": [1.0, 2.0]},
     },
+    "smooth": {
+        "algorithm": {"kind": "smooth", "centres": 100},
+        "features": None,
+        "states": {"kind": "box", "low": [-1.0, 0.0], "high": [1.0, 2.0]},
+    },
     "events": {
         "features": {"kind": "events", "events": [{"both": [1, 2]}, {"visited": 3}]},
     },
@@ -55,7 +60,10 @@ def test_a_kind_acts_as_the_server_does(kind):
         theirs, ours = (), None
         for step in range(HORIZON):
             state = int(randomness.uniform(1, episode, step) * STATES)
-            state = (state - 0.7,) if kind == "network" else state
+            if kind == "network":
+                state = (state - 0.7,)
+            if kind == "net":
+                state = (state - 0.7, randomness.uniform(3, episode, step))
             luck = randomness.uniform(2, episode, step)
             action, theirs = policy.act(step, state, theirs, luck)
             other, ours = here.act(step, state, ours, luck)

@@ -12,6 +12,7 @@ from app.learning.continuous.steps import Steps
 
 _UNBOUNDED = 1000.0  # a box that is so many times wider than the data says nothing about them
 _LEAST_RELEVANCE = 0.02
+_WITHIN = 0.1  # of the range of the data: the least unit
 _PENALTY = 1.0
 _FARTHEST = 50.0  # units; an observation farther out than that is held there
 
@@ -52,6 +53,7 @@ def _units(data: Floats, box: Floats) -> Floats:
     """sqrt(data x box); the data alone in a box without bounds, the box where data never change."""
     bounded = box <= _UNBOUNDED * data
     unit = np.where(bounded, np.sqrt(data * np.where(bounded, box, 1.0)), data)
+    unit = np.maximum(unit, _WITHIN * data)  # a box that is far too small must not blow z up
     return np.where(data > 0.0, unit, np.minimum(box, 1.0))
 
 

@@ -12,7 +12,7 @@ from app.planning.net.problem import NetProblem, NetValues
 
 GRID = 25  # points of the accumulated logit
 _LEAST_GRID = 5
-NUMBERS = 2_000_000  # values that a policy may hold
+NUMBERS = 1_000_000  # values on the grid that a policy should hold
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 

@@ -35,6 +35,12 @@ def test_data_decide_in_a_box_without_bounds(bound):
     assert found.unit[0] == pytest.approx(high - low)
 
 
+def test_a_box_that_is_far_too_small_does_not_blow_z_up():
+    steps = steps_of([1e12 * walk()])
+    found = fit_scaling(steps, np.array([-1.0]), np.array([1.0]), 2)
+    assert np.abs(found(steps.visited())).max() < 10.0
+
+
 def test_noise_hardly_moves_z_and_what_is_predictable_counts_in_full():
     steps = steps_of([walk(), RNG.normal(size=N)])
     found = fit_scaling(steps, np.array([-1.0, -5.0]), np.array([1.0, 5.0]), 2)

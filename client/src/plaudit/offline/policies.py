@@ -15,7 +15,7 @@ from plaudit.errors import InvalidArgument
 
 Document = Mapping[str, Any]
 Seen = int | Sequence[float]
-"""The index of a state; or, for a network, the numbers that are seen."""
+"""The index of a state; or, for a net or a network, the numbers that are seen."""
 
 
 class Policy(Protocol):
@@ -160,6 +160,42 @@ class Tracked:
         return action, (self._memories[place], inside)
 
 
+class Mixture:
+    """One of several tables, or an inner policy; a coin at the first step decides."""
+
+    def __init__(self, document: Document) -> None:
+        self._chance, self._actions = document["chance"], document["actions"]
+        self._tables: list[list[list[int]]] = document["tables"]
+        mark = "inner."
+        inner = {k[len(mark) :]: value for k, value in document.items() if k.startswith(mark)}
+        self._inner = policy_of(inner)
+
+    def act(
+        self, step: int, state: int, memory: tuple[int, Any] | None, u: float
+    ) -> tuple[int, tuple[int, Any]]:
+        """The action of what the coin chose."""
+        if memory is not None:
+            chosen, inside = memory
+        elif u < self._chance:
+            u, inside = u / self._chance, None
+            chosen = 1 + floor(u * len(self._tables))
+        else:
+            u, chosen, inside = (u - self._chance) / (1.0 - self._chance), 0, None
+        if chosen == 0:
+            action, inside = self._inner.act(step, state, inside, u)
+        elif self._tables:
+            action = self._tables[chosen - 1][step][state]
+        else:
+            action = floor(u * self._actions)
+        return action, (chosen, inside)
+
+
+def _net(document: Document) -> Policy:
+    from plaudit.offline.net import Net
+
+    return Net(document)
+
+
 def _network(document: Document) -> Policy:
     from plaudit.offline.network import Network
 
@@ -174,6 +210,8 @@ KINDS: dict[str, Callable[[Document], Policy]] = {
     "history": History,
     "paper": Paper,
     "tracked": Tracked,
+    "mixture": Mixture,
+    "net": _net,
     "network": _network,
 }
 
