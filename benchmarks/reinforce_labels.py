@@ -58,21 +58,21 @@ def replayed(agent: Reinforce, cap: float | None) -> float:
     """The success after gradients at the replay's own parameters; weighed if there is a cap."""
     state = agent.chain.states[0]
     for index in range(agent.chain.length):
-        lessons = [agent.lesson(verdict, state) for verdict in agent.chain.members(index)]
-        weights = np.ones(BATCH) if cap is None else importance(agent, lessons, state.theta, cap)
-        labels = np.array([one.label for one in lessons], dtype=np.float64)
+        examples = [agent.example(pair, state) for pair in agent.chain.members(index)]
+        weights = np.ones(BATCH) if cap is None else importance(agent, examples, state.theta, cap)
+        labels = np.array([one.label for one in examples], dtype=np.float64)
         centred = labels - weights @ labels / weights.sum()
         shares = weights * centred / (np.sqrt(weights @ centred**2 / weights.sum()) + 1e-8) / BATCH
-        seen = agent.scaling(np.concatenate([one.observations for one in lessons]))
-        actions = np.concatenate([one.actions for one in lessons])
-        factors = np.repeat(shares, [len(one.actions) for one in lessons])
+        seen = agent.scaling(np.concatenate([one.observations for one in examples]))
+        actions = np.concatenate([one.actions for one in examples])
+        factors = np.repeat(shares, [len(one.actions) for one in examples])
         gradient = agent.network.gradient(state.theta, seen, actions, factors)
         state = state.climb(gradient, agent.options.step_size)
     return GRID.success(NetworkPolicy(agent.network, state.theta, agent.scaling))
 
 
 def importance(
-    agent: Reinforce, lessons: list[LabelledEpisode], theta: Floats, cap: float
+    agent: Reinforce, examples: list[LabelledEpisode], theta: Floats, cap: float
 ) -> Floats:
     """min(cap, pi(tau) / beta(tau)), beta the policy that played."""
 
@@ -80,7 +80,7 @@ def importance(
         logs = agent.network.log_probabilities(at, agent.scaling(lesson.observations))
         return float(logs[np.arange(len(lesson.actions)), lesson.actions].sum())
 
-    ratios = [log_likelihood(one, theta) - log_likelihood(one, one.theta) for one in lessons]
+    ratios = [log_likelihood(one, theta) - log_likelihood(one, one.theta) for one in examples]
     return np.exp(np.minimum(ratios, np.log(cap)))
 
 

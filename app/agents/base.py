@@ -1,7 +1,7 @@
-"""What every agent kind is: it takes in episodes and labels, and plans policies.
+"""The base class of agents: they learn from episodes and labels, and plan policies.
 
-An agent never touches a file, a clock or a network, and all its randomness is addressed by its seed
-and an episode's number: the same specification, episodes and labels give the same policies.
+An agent uses no files and no network. Its random numbers are addressed by its seed and an episode's
+number: the same specification, episodes and labels give the same policies.
 """
 
 from __future__ import annotations
@@ -64,16 +64,16 @@ class Agent(ABC, Generic[AnyOptions]):
         return self.options.observes
 
     def planned(self, episode: int) -> None:
-        """A plan was made for an episode here: what `plan` says by itself, for a log told again.
+        """Note that a plan was made for an episode, when a log is replayed; `plan` does it itself.
 
-        Only kinds that must know who played an episode listen to this and to `plays`.
+        Only kinds that must know which plan an episode played use this and `plays`.
         """
 
     def plays(self, episode: int, planned: int) -> None:
-        """An episode plays the plan made for the number ``planned``; told before it finishes."""
+        """Note, before it finishes, that an episode plays the plan made for ``planned``."""
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
-        """Learn the transitions of a finished episode; its label may come at any time later."""
+        """Learn the transitions of a finished episode; its label may come later."""
         self.experience.finish(episode, trajectory)
 
     def report(
@@ -83,16 +83,16 @@ class Agent(ABC, Generic[AnyOptions]):
         self.experience.report(episode, final, ended, observation)
 
     def abandon(self, trajectory: Trajectory) -> None:
-        """Learn the transitions of an episode that will never be labelled."""
+        """Learn the transitions of an episode that never gets a label."""
         self.experience.abandon(trajectory)
 
     def label(self, episode: int, label: int, voice: int = 0) -> None:
-        """Learn a label, or replace the one that the episode has of this voice."""
-        self.experience.label(episode, label, voice)
+        """Set an episode's label of this voice, replacing an earlier one."""
+        self.experience.set_label(episode, label, voice)
 
     def withdraw(self, episode: int, voice: int = 0) -> None:
-        """Forget an episode's label of this voice as if it had never been given."""
-        self.experience.withdraw(episode, voice)
+        """Remove an episode's label of this voice; the agent is as if it had never been given."""
+        self.experience.remove_label(episode, voice)
 
     @abstractmethod
     def plan(
@@ -102,20 +102,19 @@ class Agent(ABC, Generic[AnyOptions]):
         pending: Sequence[Policy] = (),
         certify: bool = True,
     ) -> Plan:
-        """The policy for an episode, from all that is known now.
+        """Plan the policy of an episode from what is known now.
 
         ``exploit`` plans for success alone, without bonuses or sampling. ``pending`` are the
-        policies of episodes that run side by side and are not learned from yet. Without
-        ``certify`` the policy is the same unless the certificate would have asked for a finer
-        grid.
+        policies of episodes that are still running. Without ``certify`` the policy is the same
+        unless the certificate would have asked for a finer grid.
         """
 
     def patience(self) -> int:
-        """After how many more labels a new plan is worth its time; 0 is one for every episode."""
+        """The number of new labels after which a new plan is worth its time; 0: every episode."""
         return 1
 
     def refit(self) -> None:
-        """Take in what is new, so that the next plan does not have to."""
+        """Fit the new labels, so that the next plan does not have to."""
 
     def insight(self) -> Insight | None:
         """What the agent can say about episodes and its model; None for a kind without one."""
@@ -127,30 +126,30 @@ class Agent(ABC, Generic[AnyOptions]):
         return None if insight is None else pack_insight(self.options.kind, insight)
 
     def information(self, episodes: Sequence[int]) -> Floats:
-        """How much the label of each finished episode would teach, in nats, shape (n,)."""
+        """The expected information of each finished episode's label, in nats, shape (n,)."""
         return np.zeros(len(episodes))
 
     def check_budget(self) -> None:
-        """Refuse, before anything is learned, what would never fit the budget later."""
+        """Refuse a specification whose plans could not fit the budget."""
 
     def progress(self) -> dict[str, Any]:
-        """What a client may want to know of where this kind is on its way, as plain JSON."""
+        """The progress of this kind, as plain JSON."""
         return {}
 
     def warnings(self) -> list[str]:
-        """What is allowed but likely not meant, one sentence each."""
+        """What is allowed but probably not intended, one sentence each."""
         return []
 
     def snapshot(self) -> bytes:
         """Everything learned, packed as bytes."""
-        own = {f"own.{key}": value for key, value in self._own_arrays().items()}
-        return pack_arrays(self.experience.arrays() | own, SNAPSHOT_FORMAT)
+        extra = {f"own.{key}": value for key, value in self._own_arrays().items()}
+        return pack_arrays(self.experience.arrays() | extra, SNAPSHOT_FORMAT)
 
     @classmethod
     def restore(
         cls, spec: AgentSpec, snapshot: bytes, budget: PlanBudget | None = None
     ) -> Agent[AnyOptions]:
-        """The agent that ``snapshot`` was taken from."""
+        """Restore the agent that ``snapshot`` was taken from."""
         arrays = unpack_arrays(snapshot, "snapshot", SNAPSHOT_FORMAT)
         agent = cls(spec, budget)
         agent.experience.load(arrays)
@@ -158,11 +157,11 @@ class Agent(ABC, Generic[AnyOptions]):
         return agent
 
     def _own_arrays(self) -> Arrays:
-        """What a kind keeps beside the experience, if it is not cheap to work out again."""
+        """The arrays that a kind keeps beside the experience, because they are slow to compute."""
         return {}
 
     def _load_own(self, arrays: Arrays) -> None:
-        """Take over what ``_own_arrays`` gave."""
+        """Load what ``_own_arrays`` returned."""
 
 
 def _start(spec: AgentSpec) -> Floats | None:

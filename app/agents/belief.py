@@ -1,4 +1,4 @@
-"""What the labels say about one feature map: the estimate, its spread, and tables to plan with."""
+"""A belief: the logistic model of labels over one feature map, its posterior, and its tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Belief:
         self._learned: Learned | None = None
 
     def follow(self, experience: Experience) -> Learned:
-        """Take in the labels that came since the last call, and fit."""
+        """Add the labels that came since the last call, and fit."""
         self._take_in(experience)
         if self._learned is None:
             self._learned = self._fit()
@@ -75,8 +75,8 @@ class Belief:
     def visits(self, experience: Experience, cells: Floats) -> Floats:
         """The smaller of the visits of a cell and the labelled touches of its features.
 
-        ``cells`` (H, S, A) are visits as counted so far. A place may be well known while a
-        feature that only a few steps have is not.
+        ``cells`` (H, S, A) are the visits counted so far. A cell may be well known while a feature
+        that only a few steps have is not.
         """
         self._take_in(experience)
         rows, (counts, _) = self.data.design().rows, self.data.counts()
@@ -116,7 +116,7 @@ class Belief:
         return data | estimator | {"seen": np.array(self._seen)}
 
     def load(self, arrays: Arrays) -> None:
-        """Go on from where ``arrays`` was taken, bit by bit."""
+        """Continue from ``arrays``, to the bit."""
         self.data = LabelledTrajectories.from_arrays(_under(arrays, "data."))
         self._estimator.restore(_under(arrays, "estimator."))
         self._seen = int(arrays["seen"])

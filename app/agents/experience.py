@@ -1,8 +1,8 @@
-"""Everything an agent has been told: its episodes and their labels.
+"""The experience of an agent: its finished episodes, their labels and the transitions they showed.
 
-The rest of an agent is a function of this and of its specification. A label that is replaced or
-withdrawn leaves no trace: the state is what it would have been without it. Several people may judge
-one episode: each has a voice, 0, 1, 2 …, and every voice's label is an observation of its own.
+The rest of an agent is a function of its experience and of its specification. A label that is
+replaced or removed leaves no trace. Several people may label one episode: each has a voice, 0, 1,
+2 …, and the label of every voice counts once.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from app.learning.trajectory import Trajectory
 from app.learning.world.transitions import TransitionCounts
 
 
-class Change(NamedTuple):
-    """A label that was given, or taken back."""
+class LabelUpdate(NamedTuple):
+    """A label that was added or removed."""
 
     episode: int
     label: int
-    sign: int  # +1 given, -1 taken back
+    sign: int  # +1 added, -1 removed
     voice: int = 0
 
 
@@ -35,16 +35,16 @@ class Experience:
 
     def __init__(self, spaces: Spaces, observed: int | None = None) -> None:
         self.spaces = spaces
-        self.observed = observed  # how many numbers are seen; None: states are numbered
+        self.observed = observed  # how many numbers are observed; None for numbered states
         self.transitions = TransitionCounts(spaces)
         self.episodes: dict[int, Trajectory] = {}
         self.labels: dict[tuple[int, int], int] = {}  # by (episode, voice)
-        self.changes: list[Change] = []
+        self.changes: list[LabelUpdate] = []
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
-        """An episode is over; its transitions count from now on, its label may come later."""
+        """Add a finished episode and count its transitions; its label may come later."""
         if episode in self.episodes:
-            raise InvalidValue("episode", f"a new number, {episode} is known")
+            raise InvalidValue("episode", f"a new number; episode {episode} is known")
         trajectory.check_observations(self.observed)
         self.transitions.add(trajectory)
         self.episodes[episode] = trajectory
@@ -52,13 +52,13 @@ class Experience:
     def report(
         self, episode: int, final: int, ended: bool = False, observation: Floats | None = None
     ) -> None:
-        """Say what the last action of a finished episode led to, if nobody has said it yet.
+        """Report what the last action of a finished episode led to, if that is still unknown.
 
         An agent that sees numbers is told the ``observation`` (k,) instead of the state ``final``.
         """
         known = self.episodes.get(episode)
         if known is None or known.is_reported:
-            raise InvalidValue("episode", f"one whose end is not known, {episode} is not one")
+            raise InvalidValue("episode", f"one whose end is unknown, {episode} is not one")
         if self.observed is not None:
             whole = replace(known, final_observation=observation, ended=ended)
             whole.check_observations(self.observed)
@@ -70,35 +70,35 @@ class Experience:
         self.episodes[episode] = whole
 
     def abandon(self, trajectory: Trajectory) -> None:
-        """An episode was given up: its transitions count, and no label will come."""
+        """Count the transitions of an abandoned episode; it never gets a label."""
         trajectory.check_observations(self.observed)
         self.transitions.add(trajectory)
 
-    def label(self, episode: int, label: int, voice: int = 0) -> None:
-        """Give a finished episode a label, or replace the one it has of this voice."""
+    def set_label(self, episode: int, label: int, voice: int = 0) -> None:
+        """Set a finished episode's label of this voice, replacing an earlier one."""
         if episode not in self.episodes:
-            raise InvalidValue("episode", f"a finished episode, {episode} is not one")
+            raise InvalidValue("episode", f"a finished episode; {episode} is not finished")
         if isinstance(label, float) or label not in (0, 1):
             raise InvalidValue("label", "0 or 1")
         if self.labels.get((episode, voice)) == int(label):
             return
-        self.withdraw(episode, voice)
+        self.remove_label(episode, voice)
         self.labels[episode, voice] = int(label)
-        self.changes.append(Change(episode, int(label), 1, voice))
+        self.changes.append(LabelUpdate(episode, int(label), 1, voice))
 
-    def withdraw(self, episode: int, voice: int = 0) -> None:
-        """Take an episode's label of this voice back, if it has one."""
+    def remove_label(self, episode: int, voice: int = 0) -> None:
+        """Remove an episode's label of this voice, if it has one."""
         if (episode, voice) in self.labels:
-            taken = self.labels.pop((episode, voice))
-            self.changes.append(Change(episode, taken, -1, voice))
+            removed = self.labels.pop((episode, voice))
+            self.changes.append(LabelUpdate(episode, removed, -1, voice))
 
-    def verdicts(self) -> list[tuple[int, int]]:
-        """(episode, label) of every voice, in an order that does not depend on when they came."""
+    def sorted_labels(self) -> list[tuple[int, int]]:
+        """(episode, label) of every voice, sorted: the order does not depend on when they came."""
         return sorted((episode, label) for (episode, _), label in self.labels.items())
 
     @property
     def positives(self) -> int:
-        """How many labels are good."""
+        """The number of good labels."""
         return sum(self.labels.values())
 
     def arrays(self) -> Arrays:
@@ -106,26 +106,28 @@ class Experience:
         numbers = list(self.episodes)
         played = [self.episodes[number] for number in numbers]
         none: list[NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+        states = [episode.states for episode in played]
+        actions = [episode.actions for episode in played]
         stored: Arrays = {f"transitions.{k}": v for k, v in self.transitions.arrays().items()}
         if self.observed is not None:
-            seen = [one.observations for one in played if one.observations is not None]
+            seen = [episode.observations for episode in played if episode.observations is not None]
             stored["observations"] = np.concatenate([np.empty((0, self.observed)), *seen])
             unknown = np.full(self.observed, np.nan)
-            ends = [one.final_observation for one in played]
+            ends = [episode.final_observation for episode in played]
             finals = [unknown if end is None else end for end in ends]
             stored["final_observations"] = np.array(finals).reshape(-1, self.observed)
         return stored | {
             "episodes": np.array(numbers, dtype=np.int64),
-            "lengths": np.array([len(one) for one in played], dtype=np.int64),
-            "finals": np.array([one.final for one in played], dtype=np.int64),
-            "ended": np.array([one.ended for one in played], dtype=np.bool_),
-            "states": np.concatenate(none + [one.states for one in played]).astype(np.int32),
-            "actions": np.concatenate(none + [one.actions for one in played]).astype(np.int32),
+            "lengths": np.array([len(episode) for episode in played], dtype=np.int64),
+            "finals": np.array([episode.final for episode in played], dtype=np.int64),
+            "ended": np.array([episode.ended for episode in played], dtype=np.bool_),
+            "states": np.concatenate(none + states).astype(np.int32),
+            "actions": np.concatenate(none + actions).astype(np.int32),
             "changes": np.array(self.changes, dtype=np.int64).reshape(-1, 4),
         }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take over what ``arrays`` gave; this experience must still be empty."""
+        """Load what ``arrays`` returned into an empty experience."""
         try:
             prefix = "transitions."
             counts = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
@@ -139,7 +141,7 @@ class Experience:
                 arrays["episodes"].tolist(), states, actions, ends, seen, last, strict=False
             ):
                 self.episodes[number] = Trajectory(s, a, end[0], end[1], o, final)
-            for change in (Change(*row) for row in arrays["changes"].tolist()):
+            for change in (LabelUpdate(*row) for row in arrays["changes"].tolist()):
                 if change.sign > 0:
                     self.labels[change.episode, change.voice] = change.label
                 else:

@@ -1,4 +1,4 @@
-"""What the kinds that plan in a learned model share: beliefs, counts, and problems to plan."""
+"""The base class of kinds that plan in a learned model: beliefs, counts and planning problems."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AnyOptions = TypeVar("AnyOptions", bound=Options)
 
 
 class ModelBased(Agent[AnyOptions]):
-    """Believes something about labels, counts transitions, and plans for both."""
+    """Models labels by beliefs, counts transitions, and plans in the model."""
 
     insight_type: ClassVar[type[Insight]] = TabularInsight
 
@@ -53,7 +53,7 @@ class ModelBased(Agent[AnyOptions]):
 
     @abstractmethod
     def bonuses(self) -> Floats:
-        """What visiting each place is worth to a learning plan, shape (H, S, A)."""
+        """The exploration bonus of each cell in a learning plan, shape (H, S, A)."""
 
     def refit(self) -> None:
         """Fit the belief that exploit plans for."""
@@ -96,7 +96,7 @@ class ModelBased(Agent[AnyOptions]):
         return np.zeros(0)
 
     def information(self, episodes: Sequence[int]) -> Floats:
-        """By the spread of what the belief predicts for each."""
+        """By the posterior deviation of what the belief predicts for each."""
         learned = self.best().follow(self.experience)
         rows = stack_rows(
             [learned.belief.features.row(self.experience.episodes[n]) for n in episodes],
@@ -107,10 +107,10 @@ class ModelBased(Agent[AnyOptions]):
         return label_information(np.asarray(mean), learned.posterior.norms(rows, constant))
 
     def patience(self) -> int:
-        """Plan anew at every label first, later when labels, and good ones, are 1/30 more.
+        """One label at first; later a thirtieth of the labels, and of the good ones.
 
-        Waiting for more good labels too matters where success is rare: a plan that was made
-        on a wrong label must not be kept for long.
+        The good ones count apart because success may be rare: a plan that was made on a wrong
+        label must not be kept for long.
         """
         labels = len(self.experience.labels)
         return max(1, min(labels // 30, self.experience.positives // 30))
@@ -149,12 +149,12 @@ class ModelBased(Agent[AnyOptions]):
         )
 
     def plain(self, learned: Learned, plan: Plan) -> Plan:
-        """A plan of ``problem`` as one that acts on the states that clients see."""
+        """Convert a plan over tracked states to one that acts on the client's states."""
         tracker = learned.belief.tracker
         return plan if tracker is None else plan_on_plain_states(tracker, plan)
 
     def check_budget(self) -> None:
-        """Refuse what a plan would need more for than it may use: grids, or events' memory."""
+        """Refuse a specification whose grids or whose event memory exceed the budget."""
         spaces = self.spaces
         for belief in self.beliefs:
             if belief.tracker is not None:
@@ -187,8 +187,8 @@ class ModelBased(Agent[AnyOptions]):
     def room(self, learned: Learned) -> float:
         """How much success there is still to gain, between 0 and 1.
 
-        Exploring costs success, so it should end where the known plan hardly ever fails. What
-        the model says of that plan counts the more the more good labels it comes from.
+        Exploring costs success, so it should end where the known plan hardly ever fails. The
+        model's value of that plan counts more when more good labels support it.
         """
         value = min(1.0, self.exploit(learned, _ROOM_EPSILON, certify=False).value)
         good = self.experience.positives

@@ -64,16 +64,16 @@ class TabularInsight(Insight):
     def share(self, trajectory: Trajectory) -> Shares:
         """What each step added to the log-odds, and what the steps after an early end did."""
         n, (H, S, _) = len(trajectory), self.weights.shape
-        own = self.weights[np.arange(n), trajectory.states, trajectory.actions]
+        steps = self.weights[np.arange(n), trajectory.states, trajectory.actions]
         memories = self._memories(trajectory)
-        own = own + np.diff(self.remembered[memories])
+        steps = steps + np.diff(self.remembered[memories])
         if not trajectory.ended:
-            return Shares(self.offset, own, 0.0)
+            return Shares(self.offset, steps, 0.0)
         rest = float(self.ended_weights[n, trajectory.final if trajectory.final >= 0 else S])
         if trajectory.final >= 0 and n < H:
             after = int(self.update[memories[-1], trajectory.final])
             rest += float(self.remembered[after] - self.remembered[memories[-1]])
-        return Shares(self.offset, own, rest)
+        return Shares(self.offset, steps, rest)
 
     def _memories(self, trajectory: Trajectory) -> list[int]:
         """The automaton's memory before the first step and after each step."""
@@ -103,11 +103,11 @@ class TabularInsight(Insight):
     def success_from(
         self, policy: Policy, played: Trajectory, memory: tuple[int, ...], rng: np.random.Generator
     ) -> float:
-        """The chance of a good label when ``policy`` goes on from here, by rollouts in the model.
+        """The probability of a good label when ``policy`` continues, by rollouts in the model.
 
         ``played`` are the steps so far, the last of them just answered, with ``memory`` after it.
         """
-        own = self.share(played).steps
+        so_far = self.share(played).steps.sum()
         model = self.transitions
         cumulative = np.cumsum(model.probabilities)
         known = self._memories(played)[-1]
@@ -116,7 +116,7 @@ class TabularInsight(Insight):
             self._go_on(policy, model, cumulative, here, rng.random((len(self.weights), 2)))
             for _ in range(ROLLOUTS)
         ]
-        return float(expit(self.offset + own.sum() + np.array(logits)).mean())
+        return float(expit(self.offset + so_far + np.array(logits)).mean())
 
     def _go_on(
         self,

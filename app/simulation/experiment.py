@@ -69,7 +69,7 @@ class Experiment:
 
 def reached_median(reached: Sequence[int | None]) -> float | None:
     """The median of episodes until good enough; a run that never was counts as infinite."""
-    middle = statistics.median(math.inf if one is None else one for one in reached)
+    middle = statistics.median(math.inf if episodes is None else episodes for episodes in reached)
     return middle if math.isfinite(middle) else None
 
 

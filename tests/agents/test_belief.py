@@ -46,7 +46,7 @@ def taught(seed=1, count=15):
     experience = Experience(SPACES)
     for number, trajectory, label in episodes(seed, count):
         experience.finish(number, trajectory)
-        experience.label(number, label)
+        experience.set_label(number, label)
     return experience
 
 
@@ -161,7 +161,7 @@ class TestVisits:
     def setup_method(self):
         self.experience = Experience(SPACES)
         self.experience.finish(0, Trajectory(np.array([0, 0, 1]), np.array([0, 1, 1]), 2, True))
-        self.experience.label(0, 1)
+        self.experience.set_label(0, 1)
         self.experience.finish(1, Trajectory(np.array([1, 1]), np.array([0, 0])))
         self.pairs = self.experience.transitions.visits.reshape(S, A).astype(float)
         self.cells = np.array(np.broadcast_to(self.pairs, (H, S, A)))
@@ -217,7 +217,7 @@ class TestVisits:
         np.testing.assert_array_equal(self.cells, before)
 
     def test_before_any_label_nothing_was_touched(self):
-        self.experience.withdraw(0)
+        self.experience.remove_label(0)
         assert not self.visits(STATES).any()
         assert self.visits(LATE)[:2].any()
 
@@ -225,7 +225,7 @@ class TestVisits:
         """Asked in between two fits, it takes in what the second fit must have."""
         belief = belief_of(STATES)
         before = belief.follow(self.experience)
-        self.experience.label(1, 0)
+        self.experience.set_label(1, 0)
         known = np.full((H, S, A), 99.0)
         # The second episode was in state 1 twice.
         assert belief.visits(self.experience, known)[0].tolist() == [[2, 2], [3, 3], [1, 1]]
@@ -233,7 +233,7 @@ class TestVisits:
         fresh = belief_of(STATES).follow(self.experience)
         np.testing.assert_allclose(after.fit.weights, fresh.fit.weights, atol=MODEL_TOLERANCE)
         assert np.abs(after.fit.weights - before.fit.weights).max() > 1e-3
-        self.experience.withdraw(0)
+        self.experience.remove_label(0)
         assert belief.visits(self.experience, known)[0].tolist() == [[0, 0], [2, 2], [0, 0]]
 
 
@@ -258,8 +258,8 @@ def test_every_voice_is_a_row_of_its_own():
     """Against another library, on data that have the row of an episode once for each verdict."""
     experience = taught()
     for number in range(0, 15, 2):
-        experience.label(number, number % 4 // 2, voice=1)
-    experience.label(3, 1, voice=2)
+        experience.set_label(number, number % 4 // 2, voice=1)
+    experience.set_label(3, 1, voice=2)
     learned = Belief(PAIRS, Prior(None, None, 0.1)).follow(experience)
     rows, labels = dense_rows(PAIRS, experience), labels_of(experience)
     assert len(rows) == 24
@@ -295,14 +295,14 @@ class TestFollowing:
         experience, belief = taught(), Belief(self.FEATURES, self.PRIOR)
         before = belief.follow(experience)
         for number in (2, 5, 9):
-            experience.label(number, 1 - experience.labels[number, 0])
+            experience.set_label(number, 1 - experience.labels[number, 0])
         replaced = belief.follow(experience)
         assert np.abs(replaced.fit.weights - before.fit.weights).max() > 1e-3
         self.assert_like_fresh(replaced, experience)
         for number in (0, 5, 14):
-            experience.withdraw(number)
+            experience.remove_label(number)
         self.assert_like_fresh(belief.follow(experience), experience)
-        experience.label(5, 1)
+        experience.set_label(5, 1)
         self.assert_like_fresh(belief.follow(experience), experience)
 
     def test_a_largest_value_that_is_withdrawn_is_forgotten(self):
@@ -310,18 +310,18 @@ class TestFollowing:
         experience, belief = Experience(SPACES), Belief(STATES, Prior((1.0,), 1.0))
         experience.finish(0, Trajectory(np.array([0, 1, 1, 2]), np.zeros(4, dtype=int)))
         experience.finish(1, Trajectory(np.array([0, 0, 0, 0]), np.zeros(4, dtype=int)))
-        experience.label(0, 1)
+        experience.set_label(0, 1)
         alone = belief.follow(experience).precision
-        experience.label(1, 0)
+        experience.set_label(1, 0)
         assert belief.follow(experience).precision[0] > 4.0 * alone[0]
-        experience.withdraw(1)
+        experience.remove_label(1)
         np.testing.assert_allclose(belief.follow(experience).precision, alone)
 
     def test_all_labels_withdrawn_is_none_given(self):
         experience, belief = taught(), Belief(self.FEATURES, self.PRIOR)
         belief.follow(experience)
         for number, voice in list(experience.labels):
-            experience.withdraw(number, voice)
+            experience.remove_label(number, voice)
         learned = belief.follow(experience)
         assert not learned.fit.weights.any()
         self.assert_like_fresh(learned, Experience(SPACES))
@@ -339,7 +339,7 @@ class TestFollowing:
         restored.load(belief.arrays())
         for number, trajectory, label in list(episodes(4, 16))[10:]:
             experience.finish(number, trajectory)
-            experience.label(number, label)
+            experience.set_label(number, label)
         here, there = belief.follow(experience), restored.follow(experience)
         np.testing.assert_array_equal(here.fit.weights, there.fit.weights)
         assert here.fit.iterations == there.fit.iterations

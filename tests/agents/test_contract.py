@@ -170,7 +170,7 @@ class TestEveryKind:
                 for voice, label in enumerate(verdicts[::-1] if swapped else verdicts):
                     agent.label(number, label, voice)
         assert len(agents[0].experience.labels) == 18
-        assert agents[0].experience.verdicts() == agents[1].experience.verdicts()
+        assert agents[0].experience.sorted_labels() == agents[1].experience.sorted_labels()
         assert actions_of(agents[0]) == actions_of(agents[1])
 
     def test_a_voice_that_is_corrected_or_withdrawn_leaves_no_trace(self, kind):

@@ -23,10 +23,10 @@ def told():
     experience = Experience(SPACES, observed=2)
     for number, trajectory in enumerate(episodes()):
         experience.finish(number, trajectory)
-    experience.label(2, 1)
-    experience.label(2, 0, voice=1)
-    experience.label(0, 1, voice=1)
-    experience.withdraw(0, voice=1)
+    experience.set_label(2, 1)
+    experience.set_label(2, 0, voice=1)
+    experience.set_label(0, 1, voice=1)
+    experience.remove_label(0, voice=1)
     return experience
 
 

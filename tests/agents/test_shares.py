@@ -61,7 +61,7 @@ class TestShares:
                 voices.label(number, one, voice)
                 twice.finish(2 * number + voice, trajectory)
                 twice.label(2 * number + voice, one)
-        labels = np.array([label for _, label in twice.experience.verdicts()])
+        labels = np.array([label for _, label in twice.experience.sorted_labels()])
         assert checkpoint(labels) % 2 == 0  # no episode is cut in two
         np.testing.assert_allclose(voices.shares(), twice.shares(), rtol=MODEL_TOLERANCE)
         assert not np.allclose(voices.shares(), agent_of({"kind": "auto"}).shares(), atol=0.01)

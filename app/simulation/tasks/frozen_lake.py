@@ -19,8 +19,8 @@ from app.simulation.tasks.judge import Judge
 def frozen_lake(side: int, horizon: int) -> Task:
     """The lake of ``side`` x ``side`` cells."""
     name = f"{side}x{side}"
-    made = load_extra("gymnasium").make("FrozenLake-v1", map_name=name, is_slippery=True)
-    lake = made.unwrapped
+    environment = load_extra("gymnasium").make("FrozenLake-v1", map_name=name, is_slippery=True)
+    lake = environment.unwrapped
     states, actions = len(lake.P), len(lake.P[0])
     transitions = np.zeros((states, actions, 2 * states + 1))
     for state, rows in lake.P.items():
@@ -29,7 +29,7 @@ def frozen_lake(side: int, horizon: int) -> Task:
                 transitions[state, action, successor + states * terminated] += probability
     goal = lake.desc.ravel() == b"G"
     start = np.asarray(lake.initial_state_distrib, dtype=np.float64)
-    made.close()
+    environment.close()
     return Task(
         name=f"frozenlake-{name}",
         horizon=horizon,

@@ -29,9 +29,9 @@ class Told:
         if episode not in self.experience.episodes:
             self.experience.episodes[episode] = None
         if label is None:
-            self.experience.withdraw(episode, voice)
+            self.experience.remove_label(episode, voice)
         else:
-            self.experience.label(episode, label, voice)
+            self.experience.set_label(episode, label, voice)
 
     def follow(self):
         return self.chain.follow(self.experience.changes)

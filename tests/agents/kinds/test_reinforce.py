@@ -104,7 +104,7 @@ class TestLearning:
     def test_its_steps_are_those_of_the_formulas(self):
         agent = agent_of()
         learn(agent, range(4 * BATCH))
-        wanted = by_hand(agent, agent.experience.verdicts(), {})  # each batch by its own theta
+        wanted = by_hand(agent, agent.experience.sorted_labels(), {})  # each batch by its own theta
         np.testing.assert_allclose(agent.plan(99).policy.theta, wanted, rtol=1e-9, atol=1e-12)
 
     def test_a_batch_waits_until_it_is_full(self):
@@ -263,7 +263,7 @@ class TestCorrections:
         learn(agent, range(6 * BATCH))
         self.corrected(agent, 7)
         agent.withdraw(3)
-        verdicts = agent.experience.verdicts()
+        verdicts = agent.experience.sorted_labels()
         players = {n: agent.authorship.of(n) for n, _ in verdicts}
         wanted = by_hand(agent, verdicts, players)
         np.testing.assert_allclose(agent.plan(99).policy.theta, wanted, rtol=1e-9, atol=1e-12)
@@ -274,7 +274,7 @@ class TestCorrections:
         before = agent.plan(99).policy.theta
         for number in (1, 2, 9):
             agent.label(number, 1 - agent.experience.labels[number, 0], voice=1)
-        verdicts = agent.experience.verdicts()
+        verdicts = agent.experience.sorted_labels()
         assert len(verdicts) == 6 * BATCH + 3
         wanted = by_hand(agent, verdicts, {n: agent.authorship.of(n) for n, _ in verdicts})
         found = agent.plan(99).policy.theta

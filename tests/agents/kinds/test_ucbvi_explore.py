@@ -431,7 +431,7 @@ class TestRestarts:
         replayed = agent_of(**QUICK)
         for number, trajectory in agent.experience.episodes.items():
             replayed.finish(number, trajectory)
-        for number, label in agent.experience.verdicts():
+        for number, label in agent.experience.sorted_labels():
             replayed.label(number, label)
         assert replayed.progress() == agent.progress()
         assert learn(replayed, range(13, 17))[0] == learn(agent, range(13, 17))[0]

@@ -16,7 +16,7 @@ import numpy as np
 from app.agents.base import Agent, Mode
 from app.agents.insight import Insight
 from app.agents.kinds.reinforce.authorship import Authorship
-from app.agents.kinds.reinforce.chain import Chain, Verdict
+from app.agents.kinds.reinforce.chain import Chain, EpisodeLabel
 from app.agents.kinds.reinforce.insight import ObservationInsight
 from app.agents.kinds.reinforce.options import ReinforceOptions
 from app.agents.spec import AgentSpec
@@ -110,15 +110,15 @@ class Reinforce(Agent[ReinforceOptions]):
         last = self.chain.members(self.chain.length - 1) if self.chain.length else []
         return sum(label for _, label in last) / len(last) if last else 0.5
 
-    def _update(self, state: Adam, verdicts: Sequence[Verdict]) -> Adam:
+    def _update(self, state: Adam, labels: Sequence[EpisodeLabel]) -> Adam:
         """One gradient step; an episode that was played elsewhere counts as played by this."""
-        lessons = [self.lesson(verdict, state) for verdict in verdicts]
-        gradient = batch_gradient(self.network, lessons, self.options.advantages, self.scaling)
+        examples = [self.example(pair, state) for pair in labels]
+        gradient = batch_gradient(self.network, examples, self.options.advantages, self.scaling)
         return state.climb(gradient, self.options.step_size)
 
-    def lesson(self, verdict: Verdict, state: Adam) -> LabelledEpisode:
-        """What a verdict has to teach, and the parameters that played, or else those given."""
-        episode, label = verdict
+    def example(self, pair: EpisodeLabel, state: Adam) -> LabelledEpisode:
+        """A labelled episode, with the parameters that played it, or else those of ``state``."""
+        episode, label = pair
         trajectory, player = self.experience.episodes[episode], self.authorship.of(episode)
         assert trajectory.observations is not None  # the experience has refused the others
         return LabelledEpisode(
@@ -130,8 +130,8 @@ class Reinforce(Agent[ReinforceOptions]):
 
     def insight(self) -> ObservationInsight | None:
         """A model of the labels by what was observed; None before the first label."""
-        played, verdicts = self.experience.episodes, self.experience.verdicts()
-        known = [(played[episode], label) for episode, label in verdicts if len(played[episode])]
+        played, labels = self.experience.episodes, self.experience.sorted_labels()
+        known = [(played[episode], label) for episode, label in labels if len(played[episode])]
         return ObservationInsight.of(InputScaling(self.low, self.high), known) if known else None
 
     def progress(self) -> dict[str, Any]:
@@ -145,17 +145,17 @@ class Reinforce(Agent[ReinforceOptions]):
 
     def warnings(self) -> list[str]:
         """What this kind can learn little from."""
-        said = []
+        warnings = []
         if self.options.configuration == "literal":
-            said.append("The paper's literal configuration is not expected to learn.")
+            warnings.append("The paper's literal configuration is not expected to learn.")
         labelled = {episode for episode, _ in self.experience.labels}
         foreign = labelled - self.authorship.played.keys()
         if foreign:
-            said.append(
+            warnings.append(
                 f"{len(foreign)} labelled episodes were not played on this agent's plans; "
                 "they are learned from as if they had been."
             )
-        return said
+        return warnings
 
     def _own_arrays(self) -> Arrays:
         """The states of the chain that are kept, and who played what."""

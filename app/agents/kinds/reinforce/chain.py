@@ -1,10 +1,9 @@
-"""A chain of updates, one per batch of verdicts, that is exact under corrections.
+"""A chain of updates, one per batch of labels, that is exact when labels are corrected.
 
-The verdicts (episode, label), in the order of the episodes' numbers and for one episode bad before
-good, are cut into batches; the last, unfinished one waits. State k + 1 is an update of state k by
-batch k, so the newest state is a function of which labels there are and not of when or from whom
-they came. After a label that is late, replaced or withdrawn the chain is replayed from the last
-kept state before it.
+The pairs (episode, label), sorted, are cut into batches; the last, unfinished batch waits. State
+k + 1 is an update of state k by batch k. So the newest state depends on which labels there are, and
+not on when or from whom they came. After a label that is late, replaced or removed, the chain is
+replayed from the last kept state before it.
 """
 
 from __future__ import annotations
@@ -13,20 +12,20 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
-from app.agents.experience import Change
+from app.agents.experience import LabelUpdate
 
 State = TypeVar("State")
-Verdict = tuple[int, int]  # episode and label
+EpisodeLabel = tuple[int, int]  # episode and label
 
 
 class Chain(Generic[State]):
     """The states after some of the batches, the newest among them."""
 
     def __init__(
-        self, first: State, batch: int, update: Callable[[State, Sequence[Verdict]], State]
+        self, first: State, batch: int, update: Callable[[State, Sequence[EpisodeLabel]], State]
     ) -> None:
         self.batch = batch
-        self.order: list[Verdict] = []
+        self.order: list[EpisodeLabel] = []
         self.states: dict[int, State] = {0: first}  # by the number of batches behind them
         self.seen = 0  # changes of labels taken in
         self._update = update
@@ -41,12 +40,12 @@ class Chain(Generic[State]):
         """The state after all batches learned so far."""
         return self.states[self.length]
 
-    def members(self, index: int) -> Sequence[Verdict]:
-        """The verdicts of a batch."""
+    def members(self, index: int) -> Sequence[EpisodeLabel]:
+        """The labels of a batch."""
         return self.order[index * self.batch : (index + 1) * self.batch]
 
-    def follow(self, changes: Sequence[Change]) -> State:
-        """Take in the changes of labels that came since the last call, and learn."""
+    def follow(self, changes: Sequence[LabelUpdate]) -> State:
+        """Apply the label updates since the last call, and update by every full batch."""
         self._take_back(self._take_in(changes[self.seen :]))
         self.seen = len(changes)
         for index in range(self.length, len(self.order) // self.batch):
@@ -54,21 +53,21 @@ class Chain(Generic[State]):
             self.states = {k: self.states[k] for k in kept(index + 1) if k in self.states}
         return self.newest
 
-    def _take_in(self, fresh: Iterable[Change]) -> int:
-        """The first place in the order from which on it is another one."""
+    def _take_in(self, fresh: Iterable[LabelUpdate]) -> int:
+        """Insert and delete labels; the first place in the order that changed."""
         first = len(self.order)
         for change in fresh:
-            verdict = change.episode, change.label
-            place = bisect_left(self.order, verdict)
+            pair = change.episode, change.label
+            place = bisect_left(self.order, pair)
             if change.sign > 0:
-                self.order.insert(place, verdict)
+                self.order.insert(place, pair)
             else:
                 del self.order[place]
             first = min(first, place)
         return first
 
     def _take_back(self, place: int) -> None:
-        """Forget every state that a batch from ``place`` on went into."""
+        """Drop every state that was updated by a batch from ``place`` on."""
         intact = place // self.batch
         self.states = {k: state for k, state in self.states.items() if k <= intact}
 

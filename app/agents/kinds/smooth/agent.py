@@ -176,7 +176,7 @@ class Smooth(Agent[SmoothOptions]):
         if world is None:
             return None
         learned, notes = world
-        verdicts = self.experience.verdicts()
+        verdicts = self.experience.sorted_labels()
         reported = sum(t.final_observation is not None for t in self.experience.episodes.values())
         key = (*learned, reported, tuple(verdicts))
         if self._planner is None or self._planner[0] != key:

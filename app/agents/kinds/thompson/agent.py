@@ -82,7 +82,8 @@ class Thompson(ModelBased[ThompsonOptions]):
             lure, transitions = self._search(bonus, room, choice.doubt, rng)
             problems.append(self.problem(learned, weights, offset, lure, transitions))
         plans = [
-            plan_fast(one, self.options.epsilon, self.budget, certify=False) for one in problems
+            plan_fast(problem, self.options.epsilon, self.budget, certify=False)
+            for problem in problems
         ]
         best = int(np.argmax([plan.value for plan in plans]))
         if not certify:
@@ -130,8 +131,8 @@ class Thompson(ModelBased[ThompsonOptions]):
         return self._weighed[1]
 
     def _known(self) -> list[tuple[int, int]]:
-        """The verdicts that the maps are weighed by; all of an episode's, or none."""
-        verdicts = self.experience.verdicts()
-        count = checkpoint(np.array([label for _, label in verdicts]))
-        last = verdicts[count - 1][0] if count else -1
-        return [verdict for verdict in verdicts if verdict[0] <= last]
+        """The labels that the maps are weighed by: all labels of an episode, or none."""
+        labels = self.experience.sorted_labels()
+        count = checkpoint(np.array([label for _, label in labels]))
+        last = labels[count - 1][0] if count else -1
+        return [pair for pair in labels if pair[0] <= last]

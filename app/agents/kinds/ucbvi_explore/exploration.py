@@ -234,16 +234,16 @@ class Exploration:
         }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from where ``arrays`` was taken, bit by bit."""
+        """Continue from ``arrays``, to the bit."""
         try:
             active = None if arrays["whole"] else arrays["active"]
-            phase, self.count, self.episodes = (int(one) for one in arrays["counters"])
+            phase, self.count, self.episodes = (int(number) for number in arrays["counters"])
             self.phase = PHASES[phase]
             for name in ("averages", "active", "total", "direction"):
                 if arrays[name].shape[-1] != self.features.dimension:
                     raise ValueError(f"{name} of another feature map")
             self.coverage = Coverage(self.size.omega, arrays["averages"], active)
-            self.policies = [MarkovPolicy(one) for one in arrays["policies"]]
+            self.policies = [MarkovPolicy(table) for table in arrays["policies"]]
             self.reached = arrays["reached"].tolist()
             self.total, self.direction = arrays["total"].copy(), arrays["direction"]
         except (KeyError, ValueError, TypeError, IndexError) as error:
