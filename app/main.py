@@ -1,4 +1,4 @@
-"""The application: `create_app(settings)`; the lifespan builds everything, nothing is global."""
+"""The ASGI application: `create_app(settings)`. The lifespan opens the service."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OWN_NAMES = ("localhost", "127.0.0.1", "[::1]", "::1")
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The application of one server."""
+    """Create the application of one server."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -77,7 +77,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 def _host_rule(app: FastAPI, settings: Settings) -> Any:
-    """Without keys only this machine's own names are served, so that no web page can get in."""
+    """Without keys only the names of this machine are served: a web page cannot reach it."""
 
     def is_allowed(name: str) -> bool:
         if settings.allow_anyone or app.state.container.keys.are_on:

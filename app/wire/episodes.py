@@ -1,4 +1,4 @@
-"""Episodes, as clients start, end, judge and see them."""
+"""Episodes: start, finish, label, read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NewEpisode(Wire):
     )
     metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
     labels_wanted: LabelsWanted | None = Field(
-        default=None, description="labellers who judge it; by default as many as the agent says"
+        default=None, description="how many labellers judge it; by default the agent's number"
     )
     wait: StrictBool = Field(
         default=True,
@@ -85,12 +85,12 @@ class LabelChange(Answer):
 
     label: Literal[0, 1] | None = Field(description="1 good, 0 bad, null withdrawn")
     labeller: str | None = Field(description="who judged")
-    comment: str | None = Field(description="what they said")
+    comment: str | None = Field(description="why, for people")
     at: datetime = Field(description="when")
 
 
 class VerdictView(Answer):
-    """What one labeller says of an episode now."""
+    """The label in force of one labeller."""
 
     label: Literal[0, 1] = Field(description="1 good, 0 bad")
     labeller: str | None = Field(description="who judged")
@@ -98,12 +98,14 @@ class VerdictView(Answer):
 
 
 class EpisodeView(EpisodeSummary):
-    """An episode with all there is to know of it."""
+    """An episode with its steps, labels and prediction."""
 
     steps: list[StepView] = Field(description="in their order")
     final: State | None = Field(description="the state it ended in or led to, where reported")
     terminated: bool = Field(description="whether the environment ended it in `final`")
-    verdicts: list[VerdictView] = Field(description="those that hold; each is learned from")
+    verdicts: list[VerdictView] = Field(
+        description="the labels in force; the agent learns from each"
+    )
     labels: list[LabelChange] = Field(description="every change of them, oldest first")
     predicted: float | None = Field(description="probability of a good label, by what is learned")
     after_end: float | None = Field(description="the share of the steps after its end")
@@ -157,6 +159,6 @@ class RecordingView(Answer):
     """A recording that is stored."""
 
     episode: str = Field(description="the id of its episode")
-    media_type: str = Field(description="what it is, by its content", examples=["video/mp4"])
+    media_type: str = Field(description="detected from the content", examples=["video/mp4"])
     size: int = Field(description="in bytes", examples=[48213])
     at: datetime = Field(description="when it was attached")

@@ -11,9 +11,9 @@ from app.wire.base import Action, Answer, State
 
 
 class Follower(Answer):
-    """What may follow a state and an action."""
+    """A possible successor of a state and an action."""
 
-    state: State | None = Field(description="null where an episode ended and nobody said where")
+    state: State | None = Field(description="null where an episode ended in an unreported state")
     ended: bool = Field(description="whether the episode ends there")
     probability: float = Field(description="by the estimate")
 

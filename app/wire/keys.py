@@ -1,4 +1,4 @@
-"""Keys, with their secret once and without it ever after."""
+"""API keys. The secret is shown once, when a key is created."""
 
 from __future__ import annotations
 
@@ -23,16 +23,14 @@ class KeyView(Answer):
     id: str = Field(description="opaque")
     name: str = Field(description="for people")
     role: Role = Field(description="what it may do")
-    created_at: datetime = Field(description="when it was made")
-    revoked_at: datetime | None = Field(
-        description="since when it opens nothing; null while it works"
-    )
+    created_at: datetime = Field(description="when it was created")
+    revoked_at: datetime | None = Field(description="when it was revoked; null while it works")
 
 
 class CreatedKey(KeyView):
     """A key with its secret, which is shown this once."""
 
-    secret: str | None = Field(description="null where a repeated request made no new key")
+    secret: str | None = Field(description="null if a repeated request created no new key")
 
 
 class KeyList(Answer):

@@ -20,13 +20,13 @@ from app.wire.base import (
 
 
 class _Logged(BaseModel):
-    """What a log may say more about than is taken in."""
+    """A body whose unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
 class LoggedVerdict(_Logged):
-    """What one labeller said."""
+    """The label of one labeller."""
 
     label: Label = Field(description="1 or true is good, 0 or false is bad")
     labeller: ShortText | None = Field(default=None, description="who judged")

@@ -292,7 +292,7 @@ def test_who_only_labels_is_told_what_the_model_expects_after_the_verdict(start_
         play(admin, episode, STATES)
         assert 'id="predicted"' in seen_by("viewer")
         early = seen_by("labeller")
-        assert "Hidden until it is judged" in early
+        assert "Hidden until the episode is labelled" in early
         assert 'id="predicted"' not in early
         assert 'class="plus"' not in early
         assert 'class="minus"' not in early

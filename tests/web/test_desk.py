@@ -159,7 +159,7 @@ def test_two_people_judge_the_same_episode_and_neither_gets_it_twice(server, adm
     assert seen["Ann"] != seen["Ben"]  # one at a time
     expect(ann.locator("#so-far")).to_have_text("0 of 2 verdicts so far")
     press(ann, "g", 1)
-    expect(ann.locator("#empty")).to_contain_text("others have them", timeout=PATIENCE)
+    expect(ann.locator("#empty")).to_contain_text("others are judging them", timeout=PATIENCE)
     press(ben, "b", 1)
     seen["Ben"].append(shown(ben))
     expect(ben.locator("#so-far")).to_have_text("1 of 2 verdicts so far")
@@ -193,7 +193,7 @@ def test_undo_leaves_an_episode_to_who_has_it_by_now(server, admin, people):
     assert shown(ben) == "lake · episode 0"
     press(ann, "u", 1)
     expect(ann.locator("#trouble")).to_contain_text("Your verdict is withdrawn")
-    expect(ann.locator("#empty")).to_contain_text("others have them")
+    expect(ann.locator("#empty")).to_contain_text("others are judging them")
     press(ben, "b", 0)
     assert shown(ann) == "lake · episode 0"  # by itself
     (one,) = episodes(admin, agent)
@@ -293,7 +293,7 @@ def test_hostile_strings_are_shown_as_they_are(open_server, people):
         assert page.locator("#facts dd").all_inner_texts() == [HOSTILE, HOSTILE]
         assert page.locator(".timeline .state").first.inner_text() == f"{HOSTILE}0"
         page.keyboard.press("g")  # nobody knows whose verdict this is
-        expect(page.locator("#trouble")).to_contain_text("who you are")
+        expect(page.locator("#trouble")).to_contain_text("your name")
         page.get_by_label("Your name").fill(HOSTILE)
         page.keyboard.press("Enter")
         page.get_by_label("Comment").fill(HOSTILE)

@@ -66,7 +66,7 @@ def test_a_key_signs_in_and_the_cookie_does_not_hold_it(browser):
 def test_a_key_that_nobody_knows_does_not(browser, secret):
     answer = sign_in(browser, secret)
     assert answer.status_code == 401
-    assert "Nobody knows this key" in answer.text
+    assert "This key is unknown" in answer.text
     assert "set-cookie" not in answer.headers
 
 

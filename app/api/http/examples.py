@@ -1,4 +1,4 @@
-"""Examples of every body: those that clients send work when pasted, ids apart."""
+"""An example of every body. Request examples work when pasted, except for ids."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ CURVE: dict[str, Any] = {
 }
 
 
-# By the name of a schema. They are put in last: FastAPI would leave every null out.
+# By the name of the schema. They are added last, because FastAPI drops nulls.
 SCHEMAS: dict[str, dict[str, Any]] = {
     "NewAgent": NEW_AGENT,
     "AgentChanges": AGENT_CHANGES,
@@ -230,7 +230,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "PolicyView": POLICY,
     "CurveView": CURVE,
 }
-# By operation, where its answer is not what the schema shows.
+# By operation, where its response differs from the example of its schema.
 ANSWERS: dict[str, dict[str, Any]] = {
     "create_agent": NEW_AGENT_VIEW,
     "start_episode": STARTED_EPISODE,

@@ -1,4 +1,4 @@
-"""The description of the interface: what FastAPI finds, made exact."""
+"""The OpenAPI document: FastAPI's own, with exact problems, examples and security added."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ from app.wire.problems import Problem
 ABOUT = """
 Agents that learn from **one good/bad verdict at the end of an episode**.
 
-1. `POST /v1/agents`: say what states and actions there are.
+1. `POST /v1/agents`: describe the states and actions.
 2. `POST /v1/agents/{agent}/episodes`: start an episode.
 3. `POST /v1/episodes/{episode}/steps`: send a state, get an action; again until `last`,
    or `finish` when the environment ends it.
 4. `POST /v1/episodes/{episode}/label`: one verdict, now or much later. The agent learns from it and
-   plans anew before the next episode.
+   makes a new plan before the next episode.
 
 Errors are `application/problem+json`. Every POST that creates something takes an `Idempotency-Key`.
-Every answer has an `X-Request-ID`; one that a request brings is kept.
+Every response has an `X-Request-ID`: that of the request, if it has one.
 """
 
 TAGS = [
-    {"name": "agents", "description": "Say what an agent sees and does; create, change, delete."},
-    {"name": "episodes", "description": "Start, send states and get actions, finish, look back."},
+    {"name": "agents", "description": "Create, list, change and delete agents."},
+    {"name": "episodes", "description": "Start, send states and get actions, finish, read."},
     {"name": "labels", "description": "One verdict for an episode, now or later; corrections."},
-    {"name": "recordings", "description": "What was seen of an episode, for those who judge."},
+    {
+        "name": "recordings",
+        "description": "A picture or a video of an episode, for the people who judge it.",
+    },
     {"name": "fleets", "description": "Many steps in one call; logged episodes in and out."},
     {"name": "insight", "description": "What an agent has learned and what it would do."},
     {"name": "keys", "description": "Who may do what."},
-    {"name": "operations", "description": "Alive, ready, and numbers to watch."},
+    {"name": "operations", "description": "Liveness, readiness and metrics."},
 ]
 
 _BEARER = {
@@ -48,12 +51,12 @@ _UNUSED = ("HTTPValidationError", "ValidationError")
 
 
 def operation_name(route: APIRoute) -> str:
-    """The name of an operation, for generated clients: the function's."""
+    """The operation id, for generated clients: the name of the function."""
     return route.name
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, made once."""
+    """The OpenAPI document; it is built once."""
     if app.openapi_schema is None:
         document = get_openapi(
             title=app.title,
@@ -65,8 +68,8 @@ def describe(app: FastAPI) -> dict[str, Any]:
         )
         components = document.setdefault("components", {})
         schemas = components.setdefault("schemas", {})
-        own = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-        schemas |= own.pop("$defs", {}) | {"Problem": own}
+        problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas |= problem.pop("$defs", {}) | {"Problem": problem}
         for unused in _UNUSED:
             schemas.pop(unused, None)
         components["securitySchemes"] = {"Bearer": _BEARER}
@@ -85,7 +88,7 @@ def _operations(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _require_kinds(schemas: dict[str, Any]) -> None:
-    """Where one of several is meant, `kind` says which; only an algorithm has a default."""
+    """Require `kind` in the members of unions; only the algorithm has a default."""
     for choice in _choices(schemas):
         for kind, reference in choice["discriminator"]["mapping"].items():
             if kind != DEFAULT_KIND:
@@ -107,7 +110,7 @@ def _choices(part: Any) -> Iterator[dict[str, Any]]:
 def _complete(operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     found = responses.get("422", {}).get("content", {})
-    if "application/json" in found:  # FastAPI's guess, where nothing can be invalid
+    if "application/json" in found:  # FastAPI's default, for routes that cannot answer 422
         del responses["422"]
     if "requestBody" in operation:
         responses |= {str(k): v for k, v in declared(400).items()}
@@ -120,7 +123,7 @@ def _complete(operation: dict[str, Any]) -> None:
 
 
 def _show_example(body: dict[str, Any], better: dict[str, Any] | None = None) -> None:
-    """Put the example of a body's schema beside it, where every tool finds it."""
+    """Copy the example of a body's schema to the body, where every tool finds it."""
     content = body.get("content", {}).get("application/json")
     if content is None:
         return

@@ -1,4 +1,4 @@
-"""The interactive manual at /docs: Swagger UI, with every file of it from this server."""
+"""The interactive manual at /docs: Swagger UI, served by this server alone."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ router = APIRouter(prefix="/docs", include_in_schema=False)
 _ASSETS = files("fastapi_offline") / "static"
 _KINDS = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript"}
 _KEEP = {"Cache-Control": "public, max-age=86400"}
-# The browser itself sees to it that nothing is asked of another server.
+# The browser refuses requests to any other server.
 _POLICY = (
     "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
 )
-# Addresses are relative: they are right under any path that a proxy serves this at.
+# Relative addresses work below any path prefix of a proxy.
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -57,7 +57,7 @@ async def manual() -> HTMLResponse:
 
 @router.get("/start.js")
 async def start() -> Response:
-    """What starts it; a file of its own, so that no script stands in the page."""
+    """The script that starts Swagger UI; a separate file, because inline scripts are forbidden."""
     return Response(_START, media_type="text/javascript")
 
 

@@ -1,4 +1,4 @@
-"""Recordings: what a camera or a simulator saw of an episode, for the people who judge it."""
+"""Recordings: a picture or a video of an episode, for the people who judge it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AT_ONCE = 4_000_000  # bytes read at once
 _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})")
 _BYTES = {"schema": {"type": "string", "format": "binary"}, "example": "the bytes of the file"}
 _CONTENT = dict.fromkeys(MEDIA_TYPES, _BYTES)
-# Even if somebody got a page past the check of the type: it runs nothing and asks for nothing.
+# If a page passed the check of the type, the browser would still run no script of it.
 _SAFE = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -41,7 +41,7 @@ _SAFE = {
     responses=declared(404, 413, 422, 503),
     openapi_extra={
         "requestBody": {
-            "description": f"One of {', '.join(MEDIA_TYPES)}, whatever the request calls it.",
+            "description": f"One of {', '.join(MEDIA_TYPES)}, detected from the content.",
             "required": True,
             "content": {"application/octet-stream": _BYTES},
         }
@@ -115,7 +115,7 @@ def _view(episode: str, recording: Recording) -> RecordingView:
 
 
 def _part(wanted: str, size: int) -> range | None:
-    """The bytes that one range names; None, which means everything, for what is no such range."""
+    """The bytes of a Range header; None, which means everything, for any other header."""
     match = _RANGE.fullmatch(wanted.strip())
     if match is None or not (match[1] or match[2]):
         return None
@@ -135,7 +135,7 @@ def _part(wanted: str, size: int) -> range | None:
 async def _pieces(
     recordings: Recordings, episode: str, first: int, length: int
 ) -> AsyncIterator[bytes]:
-    """The content, a few megabytes at a time."""
+    """The content in chunks of a few megabytes."""
     for place in range(first, first + length, _AT_ONCE):
         rest = first + length - place
         yield await recordings.read(episode, place, min(rest, _AT_ONCE))

@@ -1,4 +1,4 @@
-// The labelling desk: the next episode, one key for the verdict, and what it changed.
+// The labelling desk: shows the next episode, sends verdicts, and shows what each changed.
 
 import { Problem, ask, pageData, root } from "./server.js";
 import { Stage, words } from "./stage.js";
@@ -18,19 +18,19 @@ const stage = new Stage({
   caption: at("caption"),
 });
 
-let shown = null; // the episode before us
+let shown = null; // the episode on the desk
 let busy = false;
-const given = []; // our verdicts that can be undone, the last at the end
+const given = []; // verdicts that can be undone, newest last
 
-function madeUp() {
+function randomName() {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// What tells this tab from others, the same after a reload; and this visit, which is not.
-const tab = sessionStorage.getItem("plaudit-tab") ?? madeUp();
+// `tab` stays the same after a reload; `visit` is new with every load.
+const tab = sessionStorage.getItem("plaudit-tab") ?? randomName();
 sessionStorage.setItem("plaudit-tab", tab);
-const visit = madeUp();
+const visit = randomName();
 const mine = (more = {}) => ({
   tab,
   visit,
@@ -56,7 +56,7 @@ function trouble(text) {
   at("trouble").hidden = !text;
 }
 
-/** Do one thing at a time; what goes wrong is said. */
+/** Run one action at a time and show its error, if any. */
 async function doing(act) {
   if (busy) return;
   busy = true;
@@ -91,10 +91,10 @@ function show(answer) {
     at("over").hidden = answer.skipped === 0;
     at("empty-words").textContent =
       answer.left === 0
-        ? "No episode waits for your label. A new one shows up here by itself."
+        ? "No episode waits for your label. New ones appear here automatically."
         : answer.skipped > 0
-          ? `${answer.left} still wait: you skipped them, or others have them before them.`
-          : `${answer.left} still wait, and others have them before them.`;
+          ? `${answer.left} still wait: you skipped them, or others are judging them.`
+          : `${answer.left} still wait: others are judging them.`;
     return;
   }
   at("comment").value = "";
@@ -108,7 +108,7 @@ function show(answer) {
   stage.load(shown, !shown.recording);
 }
 
-/** The name stays in sight: what is left depends on who asks. */
+/** Keep the field for the name visible: what is left depends on the labeller. */
 function showWho() {
   const place = at(shown ? "words" : "empty");
   if (!desk.named && at("who").parentElement !== place) place.append(at("who"));
@@ -163,7 +163,7 @@ const look = async () => show(await ask("POST", "/label/next", mine()));
 
 function nameIsThere() {
   if (desk.named || at("labeller").value.trim()) return true;
-  trouble("Say who you are first: your name goes with your labels.");
+  trouble("Enter your name first. It is stored with your labels.");
   at("labeller").focus();
   return false;
 }
@@ -197,7 +197,7 @@ function undo() {
     showPast();
     show(answer);
     if (shown?.id !== last.episode) {
-      trouble("Your verdict is withdrawn. Somebody else has that episode before them now.");
+      trouble("Your verdict is withdrawn. Somebody else is judging that episode now.");
     }
   });
 }
@@ -263,7 +263,7 @@ async function renew() {
       trouble("Somebody else judged that one. Here is another one.");
     }
   } catch {
-    // The next verdict says what is wrong.
+    // The next verdict shows the error.
   }
 }
 

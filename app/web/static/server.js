@@ -1,19 +1,19 @@
-// Talks to this server: under any path, with the token of the session.
+// Requests to this server, with its path prefix and the session's CSRF token.
 
 const meta = (name) => document.querySelector(`meta[name="plaudit-${name}"]`)?.content ?? "";
 
 export const root = meta("root");
 
-/** What went wrong, as the server said it. */
+/** An error response of the server. */
 export class Problem extends Error {
   constructor(status, body) {
-    super(body.detail ?? body.title ?? `the server answered ${status}`);
+    super(body.detail ?? body.title ?? `The server answered ${status}.`);
     this.status = status;
     this.code = body.code;
   }
 }
 
-/** Send a request below the root, such as "/v1/agents"; the answer's JSON, or a Problem is thrown. */
+/** Send a request to a path such as "/v1/agents". Returns the JSON, or throws a Problem. */
 export async function ask(method, path, body, options = {}) {
   const headers = { "X-CSRF-Token": meta("token"), Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -33,7 +33,7 @@ export async function ask(method, path, body, options = {}) {
   try {
     content = text ? JSON.parse(text) : {};
   } catch {
-    content = { detail: `the server answered ${answer.status}` };
+    content = { detail: `The server answered ${answer.status}.` };
   }
   if (!answer.ok) throw new Problem(answer.status, content);
   return content;

@@ -1,8 +1,8 @@
-// Shows an episode: its path on a grid, or its steps one below the other, played step by step.
+// Plays an episode step by step: as a path on a grid, or as a list of steps.
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_ROWS = 1000; // of a timeline
-const MOST_LINES = 80; // rows or columns of a grid that are told apart by lines
+const MOST_LINES = 80; // rows or columns; larger grids are drawn without lines
 const MOST_SECONDS = 8; // a long episode is played faster
 
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -26,7 +26,7 @@ export function words(value) {
   return String(value);
 }
 
-/** Every place that an episode was at, with what was done there; the end has no action. */
+/** The states that an episode visited, with their actions; the final state has none. */
 function placesOf(episode) {
   const names = episode.display?.kind === "names" ? episode.display.values : null;
   const grid = episode.display?.kind === "grid" ? episode.display : null;
@@ -210,7 +210,7 @@ export class Stage {
     if (this.now >= this.places.length - 1) this.show(0);
     const usual = Math.min(450, (MOST_SECONDS * 1000) / this.places.length);
     const each = usual / Number(this.parts.speed.value);
-    const stride = Math.max(1, Math.round(16 / each)); // a screen shows no more than 60 a second
+    const stride = Math.max(1, Math.round(16 / each)); // at most 60 frames a second
     this.timer = setInterval(() => {
       this.show(this.now + stride);
       if (this.now >= this.places.length - 1) this.pause();
