@@ -163,6 +163,7 @@ MODEL: dict[str, Any] = {
     "visits": [[3, 1], [0, 2]],
     "bonuses": [[0.01, 0.02], [0.07, 0.015]],
     "start": [1.0, 0.0],
+    "optimism": None,
     "transitions": [
         {
             "state": 0,
