@@ -26,7 +26,9 @@ AGENTS = {
 
 def test_every_example_is_listed():
     listed = re.findall(r"^\| \[.*?\]\((.*?)\)", (FOLDER / "README.md").read_text(), re.M)
-    assert sorted(listed) == [path.name for path in PROGRAMS] == sorted(AGENTS)
+    held = sorted(path.name for path in FOLDER.iterdir() if path.name != "README.md")
+    assert sorted(listed) == held
+    assert [path.name for path in PROGRAMS] == sorted(AGENTS)
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.name)

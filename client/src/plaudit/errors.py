@@ -8,7 +8,6 @@ PlauditError
 │   └── TimedOut             the server took the request and did not answer in time
 ├── UnexpectedAnswer         an answer that is not Plaudit's, for example a proxy's page
 ├── LabelFailed              a label function raised; the episode waits for its label
-├── SpoolFull                the offline folder holds as many episodes as it may
 └── APIError                 a problem that the server answered with (RFC 9457)
     ├── by status            BadRequest, Unauthenticated, Forbidden, NotFound, Conflict, …
     └── by code              one class for each, below the class of its status
@@ -112,7 +111,3 @@ class LabelFailed(PlauditError):
             f"{self.episode} is stored and waits for its label: correct the function and call "
             f"train again, and label this one with client.give_label({self.episode!r}, 0 or 1)."
         )
-
-
-class SpoolFull(PlauditError):
-    """The offline folder holds as many episodes as it may; none of them is lost."""

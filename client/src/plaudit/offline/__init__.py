@@ -1,4 +1,4 @@
-"""Acting without the server: policies that run here, and a spool of episodes to upload later.
+"""Acting without the server: policies that run here, with the actions that it would choose.
 
 Plain Python: neither NumPy nor a network is needed to act.
 """
