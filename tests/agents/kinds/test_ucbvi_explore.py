@@ -129,6 +129,25 @@ def exact_sizes(episodes, omega, delta, c1, c2, d):
     return euler, evaluate, loops * (euler + evaluate)
 
 
+class TestTheFirstDirection:
+    FEATURES = {"kind": "one_hot", "over": ["state"]}  # noqa: RUF012
+
+    def test_it_is_the_clients_of_length_1(self):
+        agent = agent_of(features=self.FEATURES, first_direction=(3.0, 0.0, -4.0), **QUICK)
+        np.testing.assert_allclose(agent.exploration.direction, [0.6, 0.0, -0.8])
+
+    def test_later_ones_are_sought(self):
+        given = agent_of(features=self.FEATURES, first_direction=(3.0, 0.0, -4.0), **QUICK)
+        learn(given, range(3))
+        assert given.exploration.loops == 1
+        assert not np.allclose(given.exploration.direction, [0.6, 0.0, -0.8])
+
+    @pytest.mark.parametrize("direction", [(1.0, 2.0), (0.0, 0.0, 0.0)])
+    def test_one_that_does_not_fit_the_features_is_refused(self, direction):
+        with pytest.raises(InvalidValue, match=r"first_direction: expected 3 numbers"):
+            agent_of(features=self.FEATURES, first_direction=direction, **QUICK)
+
+
 class TestThePapersSizes:
     FEATURES = {"kind": "one_hot", "over": ["state"], "steps": "last"}  # noqa: RUF012
 

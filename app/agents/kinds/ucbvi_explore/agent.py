@@ -23,7 +23,7 @@ from app.agents.kinds.ucbvi_explore.size import exploration_size, sentence
 from app.agents.optimist import GridOptimist
 from app.agents.spec import AgentSpec
 from app.errors import BudgetExceeded, InvalidValue
-from app.learning.arrays import Arrays
+from app.learning.arrays import Arrays, Floats
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.paper.confidence import ALGORITHM_3
 from app.learning.paper.explorability import condition_bound
@@ -54,7 +54,18 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
             raise InvalidValue("features.kind", "one_hot or table: events are no sum over steps")
         self.features = features
         self._episodes, self.size = exploration_size(self.options, features)
-        self.exploration = Exploration(features, self.size, spec.seed, self._knowledge())
+        first = self._first_direction(features.dimension)
+        self.exploration = Exploration(features, self.size, spec.seed, self._knowledge(), first)
+
+    def _first_direction(self, dimension: int) -> Floats | None:
+        """v_1 as the client gives it, or None."""
+        if self.options.first_direction is None:
+            return None
+        direction = np.array(self.options.first_direction, dtype=np.float64)
+        if len(direction) != dimension or not direction.any():
+            expected = f"{dimension} numbers, one for each feature, not all 0"
+            raise InvalidValue("algorithm.first_direction", expected)
+        return direction
 
     @property
     def episodes(self) -> int:

@@ -91,7 +91,12 @@ class Exploration:
     """Where Algorithm 2 is, one finished episode after the other."""
 
     def __init__(
-        self, features: StepFeatures, size: ExplorationSize, seed: int, first: Knowledge
+        self,
+        features: StepFeatures,
+        size: ExplorationSize,
+        seed: int,
+        first: Knowledge,
+        first_direction: Floats | None = None,
     ) -> None:
         self.features, self.size, self.seed = features, size, seed
         self.scale = features.largest_norm() or 1.0  # the paper's: ||phi(tau)|| <= 1
@@ -105,6 +110,8 @@ class Exploration:
         self.total = np.zeros(d)  # of phi(tau), over the evaluation's episodes
         self.direction = np.zeros(d)
         self._turn(first)
+        if first_direction is not None and not self.is_done:
+            self.direction = _unit(first_direction)  # v_1 of the paper's input
 
     @property
     def is_done(self) -> bool:

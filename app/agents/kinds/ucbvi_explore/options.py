@@ -33,6 +33,13 @@ class UcbviExploreOptions(GridOptions):
         lt=1,
         description="how far every direction can be reached; by default half of one step's share",
     )
+    first_direction: tuple[float, ...] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=100_000,
+        description="v_1 of Algorithm 2, one number for each feature, of any length; by default "
+        "a direction that can be reached well",
+    )
     n_euler: int | None = Field(
         default=None, strict=True, ge=1, le=MOST_EPISODES, description="EULER's episodes per loop"
     )
