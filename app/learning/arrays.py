@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -18,7 +19,20 @@ Integers = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
 
 _FORMAT = "format"  # the entry that holds the version
-_BAD_BYTES = (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error)
+# Each entry of an npz file has a CRC-32, which is checked when it is read. Damage outside the
+# entries shows as one of the other errors.
+_BAD_BYTES = (
+    OSError,
+    ValueError,
+    EOFError,
+    KeyError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    RuntimeError,  # an entry that claims to be encrypted, or compressed in an unknown way
+    SyntaxError,
+    TypeError,
+)
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]], version: int = 1) -> bytes:

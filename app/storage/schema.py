@@ -247,3 +247,6 @@ recordings = Table(
     Column("content", LargeBinary, nullable=False),
     Column("at", BigInteger, nullable=False),
 )
+
+OWNED = (steps, episodes, labels, events, plans, versions, knowledge, recordings)
+"""The tables whose rows belong to an agent and are deleted with it."""

@@ -56,7 +56,9 @@ class AgentRegistry:
         """Continue what the last run left: learn what is new, and finish deletions."""
         for number in await self._database.read(agents.agents_behind):
             self._trainer.request(await self._cache.agent(number))
-        for number, episodes in await self._database.read(agents.agents_deleted):
+        deleted = await self._database.read(agents.agents_deleted)
+        gone = await self._database.read(agents.agents_gone)
+        for number, episodes in [*deleted, *gone]:
             await self._purge(number, episodes)
 
     async def find(self, agent: str) -> HostedAgent:

@@ -6,6 +6,7 @@ process, and again after a crash. Its result goes back to the serving process, t
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import OrderedDict, deque
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 
 from app.agents import make_agent, restore_agent
 from app.agents.base import Agent
-from app.errors import NotFound
+from app.errors import NotFound, SnapshotError
 from app.learning.arrays import Floats
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.planning.policies.registry import pack_policy, unpack_policy
@@ -27,6 +28,8 @@ from app.storage.queries import events, training
 from app.storage.queries.training import PlayedEpisode
 from app.storage.reader import Reader, Session
 from app.storage.rows import EventKind, EventRow, PlanRow
+
+log = logging.getLogger(__name__)
 
 WARM_AGENTS = 16  # that a process keeps
 SMALL_SNAPSHOT = 200_000  # bytes; a larger one is taken when the log has grown by a tenth, and
@@ -179,7 +182,11 @@ class Worker:
         version = session.read(training.policy_version, number)
         if snapshot is None:
             return _Warm(make_agent(spec, self._budget), 0, -1, 0, 0)
-        agent = restore_agent(spec, snapshot, self._budget)
+        try:
+            agent = restore_agent(spec, snapshot, self._budget)
+        except SnapshotError as error:
+            log.warning("snapshot discarded: agent %s is rebuilt from its log: %s", number, error)
+            return _Warm(make_agent(spec, self._budget), 0, -1, 0, 0)
         return _Warm(agent, event, version, event, len(snapshot), told=event)
 
     def _catch_up(self, session: Session, number: int, warm: _Warm) -> None:

@@ -10,17 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from app.errors import Stale
 from app.storage.rows import JsonObject
-from app.storage.schema import (
-    agents,
-    episodes,
-    events,
-    knowledge,
-    labels,
-    plans,
-    recordings,
-    steps,
-    versions,
-)
+from app.storage.schema import OWNED, agents, steps
 
 _START = dict.fromkeys(
     (
@@ -38,7 +28,6 @@ _START = dict.fromkeys(
     ),
     0,
 )
-_OWNED = (steps, episodes, labels, events, plans, versions, knowledge, recordings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +105,6 @@ class PurgeAgent:
 
     def apply(self, connection: Connection) -> None:
         """Delete the rows."""
-        for table in _OWNED:
+        for table in OWNED:
             connection.execute(delete(table).where(table.c.agent == self.agent))
         connection.execute(delete(agents).where(agents.c.id == self.agent))

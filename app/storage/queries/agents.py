@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, func, or_, select
 
 from app.storage.queries.policies import plan_rows
 from app.storage.rows import (
@@ -19,7 +19,7 @@ from app.storage.rows import (
     typed,
     typed_or_none,
 )
-from app.storage.schema import agents, episodes, events
+from app.storage.schema import OWNED, agents, episodes, events, steps
 
 SPARK_POINTS = 16
 
@@ -100,6 +100,33 @@ def agents_deleted(connection: Connection) -> list[tuple[int, int]]:
     """Deleted agents whose rows are still there, with the number of their episodes."""
     query = select(agents.c.id, agents.c.episodes).where(agents.c.deleted_at.is_not(None))
     return [(row.id, row.episodes) for row in connection.execute(query)]
+
+
+def agents_gone(connection: Connection) -> list[tuple[int, int]]:
+    """Agents without a row of their own that other tables still have rows of.
+
+    Each comes with the number of its episodes. Agents are found by one index lookup each, so that
+    the steps are not read.
+    """
+    known = set(connection.execute(select(agents.c.id)).scalars())
+    gone: set[int] = set()
+    for table in OWNED:
+        last = -1
+        while (found := _next_agent(connection, table, last)) is not None:
+            gone |= {found} - known
+            last = found
+    return [(agent, _episodes_with_steps(connection, agent)) for agent in sorted(gone)]
+
+
+def _next_agent(connection: Connection, table: Table, last: int) -> int | None:
+    query = select(func.min(table.c.agent)).where(table.c.agent > last)
+    found: int | None = connection.execute(query).scalar()
+    return found
+
+
+def _episodes_with_steps(connection: Connection, agent: int) -> int:
+    query = select(func.max(steps.c.episode) + 1).where(steps.c.agent == agent)
+    return connection.execute(query).scalar() or 0
 
 
 def agents_waiting(connection: Connection, limit: int) -> list[int]:

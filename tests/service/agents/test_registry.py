@@ -94,3 +94,25 @@ def test_agents_are_listed_in_the_order_they_were_made(tmp_path):
         assert [row.position for row in rows] == sorted({row.position for row in rows})
 
     run_service(tmp_path, use)
+
+
+def test_rows_whose_agent_is_gone_are_removed_at_start(tmp_path):
+    async def play_two(container):
+        agent, other = await new_agent(container), await new_agent(container)
+        await finished_episode(container, agent)
+        await finished_episode(container, other)
+        return agent.number, other.number
+
+    gone, kept = run_service(tmp_path, play_two)
+    before = rows_of(tmp_path, kept)
+    connection = sqlite3.connect(tmp_path / "plaudit.db")
+    connection.execute("DELETE FROM agents WHERE id = ?", (gone,))
+    connection.commit()
+    connection.close()
+    assert sum(rows_of(tmp_path, gone).values()) > 0
+
+    async def look(container):
+        assert set(rows_of(tmp_path, gone).values()) == {0}
+        assert rows_of(tmp_path, kept) == before
+
+    run_service(tmp_path, look)

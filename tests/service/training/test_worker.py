@@ -149,3 +149,32 @@ def test_plans_are_shared_in_the_same_order_however_they_came(log):
         )
     assert shared[0] == shared[1]
     assert set(shared[0]) == {3, 4, 5}
+
+
+def garbage(packed):
+    return b"garbage"
+
+
+def cut(packed):
+    return packed[:-40]
+
+
+def overwritten(packed):
+    at = len(packed) // 4
+    return packed[:at] + bytes(64) + packed[at + 64 :]
+
+
+@pytest.mark.parametrize("spoil", [garbage, cut, overwritten])
+def test_a_damaged_snapshot_is_rebuilt_from_the_log(log, spoil):
+    for label in (1, 0, 1):
+        log.add_episode(label)
+    first = log.worker().learn(LearningJob(AGENT, 3, 1, -1))
+    log.publish(first)
+    with log.writing.begin() as connection:
+        connection.exec_driver_sql("UPDATE knowledge SET snapshot = ?", (spoil(first.snapshot),))
+    rebuilt = log.worker().learn(LearningJob(AGENT, 3, 1, log.version))
+    assert (rebuilt.learned, rebuilt.labels) == (first.learned, 3)
+    assert [plan.policy for plan in rebuilt.plans] == [plan.policy for plan in first.plans]
+    log.publish(rebuilt)
+    log.add_episode(0)
+    assert log.worker().learn(LearningJob(AGENT, 4, 1, log.version)).labels == 4
