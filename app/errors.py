@@ -9,6 +9,7 @@ PlauditError
 ├── NotFound             no such agent, episode or key
 ├── Conflict             a request that the current state does not allow
 ├── Unauthenticated      no key, or an unknown or revoked one
+├── TooManyAttempts      too many failed attempts to sign in; try again later
 ├── Forbidden            a key whose role does not allow it
 ├── UnsafeStart          a server that would let anybody in, or that cannot open its database
 ├── Overloaded           too many requests at once; try again
@@ -127,6 +128,17 @@ class Conflict(PlauditError):
 
 class Unauthenticated(PlauditError):
     """A request without a key, or with an unknown or revoked one."""
+
+
+class TooManyAttempts(PlauditError):
+    """Too many failed attempts to sign in; ``seconds`` until the next one is allowed."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+    def __str__(self) -> str:
+        return f"Too many failed attempts to sign in. Try again in {self.seconds} s."
 
 
 class Forbidden(PlauditError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from app.api.http import problems
+from app.api.http.attempts import Attempts
 from app.api.http.gate import Gate
 from app.api.http.openapi import ABOUT, describe, operation_name
 from app.api.routes import (
@@ -58,6 +60,8 @@ def create_app(settings: Settings) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.metrics = Metrics()
+    app.state.sign_in_attempts = Attempts(settings.sign_in_attempts)
+    app.state.large_bodies = asyncio.Semaphore(1)  # parsed at the same time
     app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
     for part in (agents, episodes, labels, recordings, fleets, insights, keys, operations, docs):
         app.include_router(part.router)

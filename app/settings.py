@@ -91,6 +91,12 @@ class Settings(BaseSettings):
         le=1_000_000,
         description="of them, from one address; behind a proxy all have the address of the proxy",
     )
+    sign_in_attempts: int = Field(
+        default=10,
+        ge=1,
+        description="failed attempts to sign in within a minute, from one address or with keys "
+        "that begin alike",
+    )
     max_states: int = Field(default=100_000, ge=1, description="states an agent may have")
     max_horizon: int = Field(default=100_000, ge=1, description="steps an episode may have")
     max_cells: int = Field(

@@ -42,8 +42,8 @@ def start_server(tmp_path):
     """Start servers of one's own: `start_server(PLAUDIT_…=…)`; all are stopped afterwards."""
     started = []
 
-    def start(folder=None, **environment):
-        server = RunningServer(folder or tmp_path, **environment)
+    def start(folder=None, **options):
+        server = RunningServer(folder or tmp_path, **options)
         started.append(server)
         return server.start()
 

@@ -136,7 +136,7 @@ def test_what_is_not_declared_as_json_is_not_read(client, routes, name, kind):
     method, path, good = routes[name]
     headers = {} if kind is None else {"content-type": kind}
     answer = client.request(method, path, content=json.dumps(good).encode(), headers=headers)
-    assert_problem(answer, 422)
+    assert_problem(answer, 415, "unsupported_media_type")
 
 
 @pytest.mark.parametrize("name", ROUTES)

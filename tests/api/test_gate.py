@@ -4,6 +4,8 @@ import asyncio
 import json
 import logging
 
+from starlette.requests import ClientDisconnect
+
 from app.api.http.gate import Gate
 from app.metrics import Metrics
 
@@ -38,6 +40,15 @@ def test_an_unforeseen_error_is_a_problem_with_the_id(caplog):
     assert problem["request_id"] == "mine-1"
     assert "secret" not in json.dumps(problem)
     assert "secret plans" in caplog.text
+
+
+def test_a_client_that_went_away_is_no_error(caplog):
+    async def gone(scope, receive, send):
+        raise ClientDisconnect
+
+    with caplog.at_level(logging.INFO):
+        assert call(gone) == []
+    assert not caplog.records
 
 
 def test_ids_that_could_harm_a_log_are_replaced():

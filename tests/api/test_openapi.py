@@ -200,10 +200,10 @@ def test_an_option_of_the_wrong_type_is_refused(client, document, kind):
 
 def test_a_method_that_a_path_does_not_take_is_told_which_it_does(client):
     for path, allowed in {
-        "/v1/agents": "GET, POST",
-        f"/v1/agents/{AGENT}": "GET, PATCH, DELETE",
+        "/v1/agents": "GET, HEAD, POST",
+        f"/v1/agents/{AGENT}": "GET, HEAD, PATCH, DELETE",
         f"/v1/episodes/{EPISODE}/label": "POST, PUT, DELETE",
-        "/healthz": "GET",
+        "/healthz": "GET, HEAD",
     }.items():
         answer = client.options(path)
         assert answer.status_code == 405

@@ -174,8 +174,21 @@ def test_after_signing_in_one_goes_on_within_the_server(browser, asked, sent):
     assert sign_in(browser, ADMIN_KEY, next=asked).headers["location"] == sent
 
 
-def test_a_page_of_another_site_can_neither_sign_in_nor_change_anything(server, shared_server):
-    abroad = {"Sec-Fetch-Site": "cross-site"}
+@pytest.mark.parametrize(
+    "abroad",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1"},  # another port is another site
+        {"Sec-Fetch-Site": "cross-site", "Origin": "http://127.0.0.1"},
+    ],
+    ids=lambda headers: " ".join(headers.values()),
+)
+def test_a_page_of_another_site_can_neither_sign_in_nor_change_anything(
+    server, shared_server, abroad
+):
     with server.client() as browser:
         answer = browser.post("/signin", data={"key": ADMIN_KEY}, headers=abroad)
         assert answer.status_code == 403
@@ -185,6 +198,15 @@ def test_a_page_of_another_site_can_neither_sign_in_nor_change_anything(server, 
         answer = browser.post(f"/v1/episodes/{episode}/abandon", headers=abroad)
         assert_problem(answer, 403, "forbidden")
         assert browser.get(f"/v1/episodes/{episode}").json()["status"] == "running"
+
+
+@pytest.mark.parametrize("name", ["Host", "X-Forwarded-Host"])
+def test_pages_of_this_server_can_where_browsers_do_not_say_more(server, name):
+    """Over plain HTTP there is no Sec-Fetch-Site."""
+    headers = {name: "plaudit.example:8443", "Origin": "http://Plaudit.example:8443"}
+    with server.client() as browser:
+        answer = browser.post("/signin", data={"key": ADMIN_KEY}, headers=headers)
+        assert answer.status_code == 303
 
 
 def test_without_keys_everybody_is_signed_in_and_nobody_can_sign_out(shared_server):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 
@@ -21,22 +22,33 @@ ADMINISTER = frozenset({Role.admin})
 COOKIE = "plaudit_session"
 TOKEN = "x-csrf-token"
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_OF_BROWSERS = (b"cookie", b"sec-fetch-site", b"origin")
 
 
 def guard(allowed: frozenset[Role]) -> Any:
     """A dependency that returns the caller, or refuses a role that is not allowed."""
 
     async def caller(request: Request) -> Caller:
-        headers = request.headers
-        authorization = headers.get("authorization")
-        if authorization is None and (headers.get("cookie") or headers.get("sec-fetch-site")):
-            found = await _browser_caller(request)
-        else:
-            found = await container_of(request).keys.caller(authorization)
+        found: Caller | None = request.scope.get("caller")
+        if found is None:
+            found = request.scope["caller"] = await _caller_of(request)
         check(found, allowed)
         return found
 
+    caller.guards = allowed  # type: ignore[attr-defined]  # JsonRoute calls it before all else
     return Depends(caller)
+
+
+async def _caller_of(request: Request) -> Caller:
+    authorization, is_browser = None, False
+    for name, value in request.scope["headers"]:  # once: every step passes here
+        if name == b"authorization":
+            authorization = value.decode("latin-1")
+        elif name in _OF_BROWSERS and value:
+            is_browser = True
+    if authorization is None and is_browser:
+        return await _browser_caller(request)
+    return await container_of(request).keys.caller(authorization)
 
 
 async def _browser_caller(request: Request) -> Caller:
@@ -46,8 +58,8 @@ async def _browser_caller(request: Request) -> Caller:
     """
     container, headers = container_of(request), request.headers
     changes = request.method not in _SAFE
-    if changes and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise Forbidden("A page of another site may not do this.")
+    if changes:
+        refuse_other_sites(request)
     session = await container.sessions.read(request.cookies.get(COOKIE))
     if session is None:
         return await container.keys.caller(None)
@@ -56,6 +68,24 @@ async def _browser_caller(request: Request) -> Caller:
         if not hmac.compare_digest(given, session.token.encode()):
             raise Forbidden("Requests of a session need its token in X-CSRF-Token.")
     return session.caller
+
+
+def refuse_other_sites(request: Request) -> None:
+    """Refuse a request that a page of another site makes a browser send.
+
+    Browsers say so in Sec-Fetch-Site, but only over HTTPS and to this machine. They send Origin
+    with every POST; it must name this host. A proxy may pass the name on as X-Forwarded-Host, a
+    header that no page can set for another site.
+    """
+    headers = request.headers
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None:
+        is_ours = site in ("same-origin", "none")
+    else:
+        hosts = {headers.get(name, "").lower() for name in ("host", "x-forwarded-host")}
+        is_ours = origin is None or urlsplit(origin.lower()).netloc in hosts - {""}
+    if not is_ours:
+        raise Forbidden("A page of another site may not do this.")
 
 
 Reader = Annotated[Caller, guard(READ)]

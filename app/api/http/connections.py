@@ -17,7 +17,8 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from app.api.http.problems import MEDIA_TYPE, problem
+from app.api.http.problems import MEDIA_TYPE, PROBLEMS, TITLES, problem
+from app.errors import Overloaded
 from app.metrics import Metrics
 from app.wire.problems import Problem
 
@@ -91,7 +92,8 @@ class Connections:
         else:
             return None
         detail = f"more than {most} connections are open ({name})"
-        return problem(503, "overloaded", "Too much at once", detail, None)
+        _, code, title = PROBLEMS[Overloaded]
+        return problem(503, code, title, detail, None)
 
     def remove(self, connection: LimitedProtocol, address: str) -> None:
         """Forget a connection that was closed."""
@@ -213,7 +215,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self.transport.close()
         else:
             detail = f"the {self._wait.state.value} took longer than this server waits"
-            self._refuse(problem(408, "too_slow", "The request took too long", detail, None))
+            self._refuse(problem(408, *TITLES[408], detail, None))
 
     def _allowed_seconds(self) -> float:
         if self._wait.state is _State.REQUEST:
@@ -234,14 +236,13 @@ class LimitedProtocol(HttpToolsProtocol):
     def _headers_too_large(self) -> Problem:
         most = self._limits.header_bytes
         detail = f"the request line and headers may have {most} bytes (PLAUDIT_HEADER_BYTES)"
-        return problem(431, "headers_too_large", "The headers are too large", detail, None)
+        return problem(431, *TITLES[431], detail, None)
 
     def send_400_response(self, msg: str) -> None:
         """Answer a request that the parser gave up on, with a problem instead of plain text."""
         if self.transport.is_closing():
             return
-        title = "The request cannot be read"
-        self._refuse(self._refusal or problem(400, "bad_request", title, msg, None))
+        self._refuse(self._refusal or problem(400, *TITLES[400], msg, None))
 
     def _refuse(self, refusal: Problem) -> None:
         """Close the connection, with a problem unless a response is being sent."""

@@ -1,7 +1,8 @@
-"""What every request passes first: its id, the limit of its body, and being counted."""
+"""The outermost ASGI middleware: request ids, limits on bodies, HEAD, host names, and counting."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import time
@@ -10,6 +11,7 @@ from itertools import count
 from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.http.problems import problem, respond, unexpected
@@ -18,10 +20,12 @@ from app.metrics import Metrics
 from app.wire.problems import Problem
 
 _ID = re.compile(rb"^[A-Za-z0-9._:-]{1,128}$")
+_NO_LENGTH = -1
+_CLIENT_GONE = 499  # in the metrics alone, as of nginx
 
 
 class Gate:
-    """Plain ASGI: it costs a few microseconds, and streams pass through it unchanged."""
+    """Every request passes it first. It costs a few microseconds and streams bodies unchanged."""
 
     def __init__(
         self,
@@ -36,26 +40,29 @@ class Gate:
         self._body_bytes = body_bytes
         self._recording_bytes = recording_bytes
         self._host_is_allowed = host_is_allowed
-        self._name, self._numbers = secrets.token_hex(4).encode(), count(1)  # of this server's own
+        self._prefix, self._numbers = secrets.token_hex(4).encode(), count(1)  # of request ids
         self._counters: dict[tuple[str, str, int], Any] = {}
         self._timers: dict[str, Any] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let one request through."""
+        """Pass one request to the application, and its response back."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":
+            await self._head(scope, send)
+            return
         began = time.perf_counter()
-        length, host, given = b"", b"", b""
+        length, host, given = _NO_LENGTH, b"", b""
         for name, value in scope["headers"]:
             if name == b"content-length":
-                length = value
+                length = content_length(value)
             elif name == b"x-request-id":
                 given = value
             elif name == b"host":
                 host = value
-        own = given if given and _ID.match(given) else b"%s-%x" % (self._name, next(self._numbers))
-        scope["request_id"] = own.decode()
+        name_ = given if _ID.match(given) else b"%s-%x" % (self._prefix, next(self._numbers))
+        scope["request_id"] = name_.decode()
         request_id.set(scope["request_id"])
         status, started = 500, False
 
@@ -63,17 +70,18 @@ class Gate:
             nonlocal status, started
             if message["type"] == "http.response.start":
                 status, started = message["status"], True
-                message["headers"] = [*message["headers"], (b"x-request-id", own)]
+                message["headers"] = [*message["headers"], (b"x-request-id", name_)]
             await send(message)
 
         try:
-            refused = self._refused(scope, length, host)
-            if refused is not None:
-                await respond(refused)(scope, receive, answer)
-            elif length:
+            if not self._host_is_allowed(host.decode("latin-1")):
+                await respond(_wrong_host(scope["request_id"]))(scope, receive, answer)
+            elif 0 <= length <= self._body_bytes:
                 await self._app(scope, receive, answer)
             else:
-                await self._app(scope, self._bounded(scope, receive), answer)
+                await self._app(scope, self._bounded(scope, receive, length), answer)
+        except ClientDisconnect:
+            status = _CLIENT_GONE  # before the body had arrived: nobody is left to answer
         except Exception as error:
             if started:
                 raise
@@ -82,37 +90,45 @@ class Gate:
             self._count(scope, status, time.perf_counter() - began)
             request_id.set(None)
 
-    def _refused(self, scope: Scope, length: bytes, host: bytes) -> Problem | None:
-        own = scope["request_id"]
-        if length and (size := content_length(length)) > self._body_bytes:
-            largest, name = self._limit(scope)
-            if size > largest:
-                detail = _too_large(largest, name)
-                return problem(413, "body_too_large", "The body is too large", detail, own)
-        if not self._host_is_allowed(host.decode("latin-1")):
-            detail = (
-                "without keys this server answers to the names of this machine only; "
-                "set PLAUDIT_ADMIN_KEY to serve other names"
-            )
-            return problem(403, "host_not_allowed", "Not for this host name", detail, own)
-        return None
+    async def _head(self, scope: Scope, send: Send) -> None:
+        """Answer HEAD like GET, without the body; a stream that would not end is cut off."""
+        started = asyncio.Event()
+
+        async def receive() -> Message:
+            await started.wait()
+            return {"type": "http.disconnect"}
+
+        async def send_head(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body"})
+                started.set()
+
+        await self({**scope, "method": "GET"}, receive, send_head)
 
     def _limit(self, scope: Scope) -> tuple[int, str]:
-        """How long a body may be, and the setting that says so."""
+        """The largest body that a request may have, and the setting that limits it."""
         if scope["method"] == "PUT" and scope["path"].endswith("/recording"):
             return self._recording_bytes, "PLAUDIT_RECORDING_BYTES"
         return self._body_bytes, "PLAUDIT_BODY_BYTES"
 
-    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """A body of unknown length, cut off where it gets too long."""
-        received, (largest, name) = 0, self._limit(scope)
+    def _bounded(self, scope: Scope, receive: Receive, length: int) -> Receive:
+        """Refuse a body that is too large when the application asks for it.
+
+        By then the key was checked: strangers learn nothing about limits. A body without a length
+        is cut off where it exceeds the limit.
+        """
+        received, (largest, setting) = max(0, length), self._limit(scope)
 
         async def bounded() -> Message:
             nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
             if received > largest:
-                raise HTTPException(413, _too_large(largest, name))
+                raise HTTPException(413, f"a body may have {largest} bytes ({setting})")
+            message = await receive()
+            if length == _NO_LENGTH:
+                received += len(message.get("body", b""))
+                if received > largest:
+                    return await bounded()
             return message
 
         return bounded
@@ -129,14 +145,17 @@ class Gate:
         self._timers[route].observe(seconds)
 
 
+def _wrong_host(name: str) -> Problem:
+    detail = (
+        "without keys this server answers only to the names of its own machine; "
+        "set PLAUDIT_ADMIN_KEY to serve other names"
+    )
+    return problem(403, "host_not_allowed", "Not for this host name", detail, name)
+
+
 def content_length(value: bytes) -> int:
     """The value of Content-Length, which the parser has checked to be digits.
 
-    Python refuses to read very many digits, and leading zeros are allowed.
+    Leading zeros are allowed, and Python refuses to read thousands of digits.
     """
-    digits = value.strip().lstrip(b"0")
-    return int(digits[:20] or b"0")
-
-
-def _too_large(largest: int, name: str) -> str:
-    return f"a body may have {largest} bytes ({name})"
+    return int(value.strip().lstrip(b"0")[:20] or b"0")

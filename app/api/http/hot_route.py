@@ -8,6 +8,7 @@ request alone. It returns a model or plain values. Any other endpoint is refused
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from typing import Any
 
@@ -18,6 +19,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
+
+from app.api.http.json_body import LARGE_BODY, check_json, json_invalid
 
 _JSON = (b"content-type", b"application/json")
 _UNSUPPORTED = {
@@ -60,7 +63,14 @@ class HotRoute(APIRoute):
             values[name] = await dependency(request)
         if self._takes_request:
             values["request"] = request
-        body = self._body(request, await request.body())
+        content = await request.body()
+        if content:
+            check_json(request)
+        if len(content) <= LARGE_BODY:
+            body = self._parse(content)
+        else:
+            async with request.app.state.large_bodies:
+                body = await asyncio.to_thread(self._parse, content)
         answer = await self.endpoint(body=body, **values)
         if isinstance(answer, BaseModel):
             content = answer.__pydantic_serializer__.to_json(answer, exclude_unset=True)
@@ -70,19 +80,14 @@ class HotRoute(APIRoute):
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": content})
 
-    def _body(self, request: Request, content: bytes) -> Any:
+    def _parse(self, content: bytes) -> Any:
         """The validated body. Errors are the same as those of every other route."""
-        kind = request.headers.get("content-type", "")
-        if not kind.startswith("application/") or "json" not in kind:
-            # This also refuses the forms of other sites, which cannot send JSON.
-            raise RequestValidationError([_error("missing", "a body of application/json")])
         try:
             return self._read(content)
         except ValidationError as error:
             problems = error.errors(include_url=False, include_context=True)
             if problems[0]["type"] == "json_invalid":
-                reason = problems[0]["ctx"]["error"]
-                raise RequestValidationError([_error("json_invalid", "", reason)]) from error
+                raise json_invalid(problems[0]["ctx"]["error"]) from error
             found = [{**problem, "loc": ("body", *problem["loc"])} for problem in problems]
             plain = TypeAdapter(Any).validate_json(content)
             raise RequestValidationError(found, body=plain) from error
@@ -124,7 +129,3 @@ def _check(condition: bool, name: str, fault: str) -> None:
         raise TypeError(
             f"HotRoute cannot serve this endpoint: {name} {fault}. Use APIRoute for it."
         )
-
-
-def _error(kind: str, message: str, reason: str = "") -> dict[str, Any]:
-    return {"type": kind, "loc": ("body",), "msg": message, "ctx": {"error": reason}}

@@ -21,6 +21,7 @@ from app.errors import (
     Overloaded,
     PlauditError,
     StorageUnavailable,
+    TooManyAttempts,
     Unauthenticated,
 )
 from app.service.training.process_pool import JobFailed
@@ -37,6 +38,7 @@ PROBLEMS: dict[type[PlauditError], tuple[int, str, str]] = {
     NotFound: (404, "not_found", "Not found"),
     Conflict: (409, "conflict", "Conflict with the current state"),
     Unauthenticated: (401, "unauthenticated", "Authentication required"),
+    TooManyAttempts: (429, "too_many_attempts", "Too many attempts"),
     Forbidden: (403, "forbidden", "Not allowed"),
     Overloaded: (503, "overloaded", "Too many requests at once"),
     StorageUnavailable: (503, "storage_unavailable", "Storage unavailable"),
@@ -50,9 +52,11 @@ TITLES = {
     400: ("bad_request", "Bad request"),
     404: ("not_found", "Not found"),
     405: ("method_not_allowed", "Method not allowed"),
+    408: ("too_slow", "Request timeout"),
     413: ("body_too_large", "Body too large"),
     415: ("unsupported_media_type", "Unsupported media type"),
     416: ("range_not_satisfiable", "Range not satisfiable"),
+    431: ("headers_too_large", "Headers too large"),
     500: ("internal_error", "Internal error"),
 }
 
@@ -194,6 +198,8 @@ def _allowed(app: FastAPI, request: Request) -> str:
         for method in _METHODS
         if any(r.matches({**request.scope, "method": method})[0] is Match.FULL for r in app.routes)
     ]
+    if "GET" in taken and "HEAD" not in taken:
+        taken.insert(1, "HEAD")  # the gate answers it
     return ", ".join(taken)
 
 

@@ -30,11 +30,12 @@ def created(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def declared(*statuses: int, guarded: bool = True) -> dict[int | str, dict[str, Any]]:
-    """The problems that a route may answer with; 401 only if the route is guarded."""
-    return {
-        status: _declaration(status)
-        for status in sorted({403, *((401,) if guarded else ()), *statuses})
-    }
+    """The problems that a route may answer with; 401 only if the route is guarded.
+
+    A route that takes a body declares 413, and then answers 415 to other media types too.
+    """
+    more = {403, *((401,) if guarded else ()), *((415,) if 413 in statuses else ())}
+    return {status: _declaration(status) for status in sorted({*more, *statuses})}
 
 
 _EXAMPLES = {
@@ -47,6 +48,7 @@ _EXAMPLES = {
     404: (*PROBLEMS[NotFound][1:], "No agent with id 'agt_0123456789'."),
     409: ("episode_over", PROBLEMS[Conflict][2], "The episode is over: it is awaiting_label."),
     413: (*TITLES[413], "A body may have at most 8000000 bytes (PLAUDIT_BODY_BYTES)."),
+    415: (*TITLES[415], "Content-Type: expected application/json, got 'text/plain'."),
     416: (*TITLES[416], "The recording has 48213 bytes."),
     422: (*PROBLEMS[InvalidValue][1:], "horizon: expected a number greater than or equal to 1"),
     503: (*PROBLEMS[StorageUnavailable][1:], "The database cannot be written."),
@@ -58,6 +60,7 @@ _MEANINGS = {
     404: "Not found",
     409: "The current state does not allow it",
     413: "The body is too large",
+    415: "The body is not application/json",
     416: "The range lies outside the recording",
     422: "Invalid value",
     503: "Try again in a moment",

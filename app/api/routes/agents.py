@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from app.api.http.auth import Operator, Reader
 from app.api.http.dependencies import AgentViews, MetadataBytes, Registry
 from app.api.http.idempotency import Once
+from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import AgentId, Cursor, Limit, check_metadata, read_cursor
 from app.api.http.responses import created, declared, location
 from app.service.access.idempotency import Remember
@@ -17,7 +18,7 @@ from app.wire.agents import AgentChanges, AgentPage, AgentView, NewAgent, Specif
 
 log = logging.getLogger(__name__)
 
-router = APIRouter(prefix="/v1/agents", tags=["agents"])
+router = APIRouter(prefix="/v1/agents", tags=["agents"], route_class=JsonRoute)
 
 _SPECIFICATION = set(Specification.model_fields)
 

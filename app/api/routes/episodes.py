@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.api.http.auth import Actor, EpisodeReader
 from app.api.http.dependencies import EpisodeViews, Lifecycle, MetadataBytes, Registry
 from app.api.http.idempotency import Once
+from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import (
     AgentId,
     Cursor,
@@ -24,7 +25,7 @@ from app.service.episodes.lifecycle import EpisodeMode, EpisodeRequest
 from app.wire.base import Status
 from app.wire.episodes import EpisodePage, EpisodeSummary, EpisodeView, Finish, NewEpisode
 
-router = APIRouter(prefix="/v1", tags=["episodes"])
+router = APIRouter(prefix="/v1", tags=["episodes"], route_class=JsonRoute)
 
 
 @router.post(

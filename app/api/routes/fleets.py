@@ -12,6 +12,7 @@ from fastapi.responses import StreamingResponse
 from app.api.http.auth import Operator
 from app.api.http.dependencies import ImportExport, MetadataBytes, Registry
 from app.api.http.idempotency import Once
+from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import AgentId, check_metadata
 from app.api.http.responses import declared
 from app.errors import InvalidValue
@@ -25,7 +26,7 @@ from app.wire.trajectories import LoggedTrajectory, Trajectories, TrajectoriesAn
 
 log = logging.getLogger(__name__)
 
-router = APIRouter(prefix="/v1", tags=["fleets"])
+router = APIRouter(prefix="/v1", tags=["fleets"], route_class=JsonRoute)
 
 LINES = "application/x-ndjson"
 _LINE = {

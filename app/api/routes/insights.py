@@ -13,13 +13,14 @@ from fastapi.sse import EventSourceResponse, format_sse_event
 
 from app.api.http.auth import Reader
 from app.api.http.dependencies import CurveViews, Documents, EventFeed
+from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import AgentId
 from app.api.http.responses import declared
 from app.errors import InvalidValue
 from app.service.views.events import PublicEvent
 from app.wire.insight import CurveView, ModelView, PolicyView
 
-router = APIRouter(prefix="/v1/agents/{agent}", tags=["insight"])
+router = APIRouter(prefix="/v1/agents/{agent}", tags=["insight"], route_class=JsonRoute)
 
 _HEARTBEAT_SECONDS = 15.0
 _TAGGED = {"ETag": {"description": "names this policy", "schema": {"type": "string"}}}

@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from app.api.http.auth import Administrator
 from app.api.http.dependencies import Keys
 from app.api.http.idempotency import Once
+from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import KeyId
 from app.api.http.responses import declared
 from app.errors import NotFound
@@ -20,7 +21,7 @@ from app.wire.keys import CreatedKey, KeyList, KeyView, NewKey
 
 log = logging.getLogger(__name__)
 
-router = APIRouter(prefix="/v1/keys", tags=["keys"])
+router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=JsonRoute)
 
 
 @router.post("", status_code=201, summary="Create a key", responses=declared(409, 413, 422, 503))

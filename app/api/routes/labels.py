@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 
 from app.api.http.auth import Labeller
 from app.api.http.dependencies import Labels
+from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import EpisodeId
 from app.api.http.responses import declared
 from app.service.access.keys import ANYONE, Caller
@@ -15,7 +16,7 @@ from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.labelling.slots import GivenLabel
 from app.wire.episodes import Verdict, VerdictAnswer
 
-router = APIRouter(prefix="/v1/episodes/{episode}/label", tags=["labels"])
+router = APIRouter(prefix="/v1/episodes/{episode}/label", tags=["labels"], route_class=JsonRoute)
 
 _PROBLEMS = declared(404, 409, 413, 422, 503)
 

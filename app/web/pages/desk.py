@@ -13,6 +13,7 @@ from fastapi.responses import Response
 
 from app.api.http.auth import JUDGE, Labeller
 from app.api.http.dependencies import AgentViews, Desk, DeskViews, Impact, Leases
+from app.api.http.json_body import JsonRoute
 from app.service.access.keys import ANYONE, Caller
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.labelling.impact import Impact as LabelImpact
@@ -32,7 +33,7 @@ from app.wire.desk import (
 _LEARNING_SECONDS = 20.0  # longest wait for what a label changed
 
 pages = APIRouter(prefix="/label", include_in_schema=False, route_class=PageRoute)
-router = APIRouter(prefix="/label", include_in_schema=False)
+router = APIRouter(prefix="/label", include_in_schema=False, route_class=JsonRoute)
 
 
 @pages.get("")

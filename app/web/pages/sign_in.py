@@ -11,10 +11,17 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
 
-from app.api.http.auth import COOKIE, READ
+from app.api.http.attempts import Attempts
+from app.api.http.auth import COOKIE, READ, refuse_other_sites
 from app.api.http.dependencies import Keys, Sessions, container_of
 from app.api.http.problems import problem_of, request_id_of
-from app.errors import Forbidden, InvalidValue, PlauditError, Unauthenticated
+from app.errors import (
+    Forbidden,
+    InvalidValue,
+    PlauditError,
+    TooManyAttempts,
+    Unauthenticated,
+)
 from app.service.access.keys import ANYONE, Caller, Role, check
 from app.service.access.sessions import Session
 from app.web.render.templates import keep, render, root_of
@@ -103,27 +110,35 @@ async def sign_in_page(
     session = await session_of(request)
     if session is not None:
         return RedirectResponse(_onward(request, session.caller, next_), status_code=303)
-    return render(request, "signin.html", next=_safe(next_), wrong=False)
+    return render(request, "signin.html", next=_safe(next_), wrong="")
 
 
 @router.post("/signin")
 async def sign_in(request: Request, keys: Keys, sessions: Sessions) -> Response:
     """Open a session with a key.
 
-    There is no session yet, so no token either: a forged form is refused by its Sec-Fetch-Site.
+    There is no session yet, so no token either: a form of another site is refused by its origin.
     """
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise Forbidden("Sign in on the page of this server.")
+    refuse_other_sites(request)
     fields = await form_of(request)
-    onward = _safe(fields.get("next", "/"))
+    onward, key = _safe(fields.get("next", "/")), fields.get("key", "").strip()
+    attempts: Attempts = request.app.state.sign_in_attempts
+    address = request.client.host if request.client else ""
     try:
-        caller = await keys.caller(f"Bearer {fields.get('key', '').strip()}")
+        attempts.check(address, key)
+        caller = await keys.caller(f"Bearer {key}")
+    except TooManyAttempts as error:
+        answer = render(request, "signin.html", 429, next=onward, wrong=str(error))
+        answer.headers["Retry-After"] = str(error.seconds)
+        return answer
     except Unauthenticated:
-        return render(request, "signin.html", 401, next=onward, wrong=True)
+        attempts.failed(address, key)
+        wrong = "This key is unknown or was revoked."
+        return render(request, "signin.html", 401, next=onward, wrong=wrong)
     session = await sessions.open(caller)
-    answer = RedirectResponse(_onward(request, caller, onward), status_code=303)
-    keep(request, answer, session)
-    return answer
+    redirect = RedirectResponse(_onward(request, caller, onward), status_code=303)
+    keep(request, redirect, session)
+    return redirect
 
 
 @router.post("/signout")
