@@ -120,6 +120,10 @@ class MethodNotAllowed(APIError, status=405, code="method_not_allowed"):
     """The path does not take this method."""
 
 
+class TooSlow(APIError, status=408, code="too_slow"):
+    """The request did not arrive in time."""
+
+
 class Conflict(APIError, status=409, code="conflict"):
     """The request does not fit the state that things are in."""
 
@@ -144,6 +148,10 @@ class Unprocessable(APIError, status=422):
 
 class RateLimited(APIError, status=429):
     """Too many requests; `retry_after` says how many seconds to wait."""
+
+
+class HeadersTooLarge(APIError, status=431, code="headers_too_large"):
+    """The headers of the request are larger than the server takes."""
 
 
 class ServerError(APIError, status=500):
