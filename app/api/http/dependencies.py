@@ -27,7 +27,6 @@ from app.service.views import (
     episode_details,
     episodes,
     events,
-    explanation,
     labellers,
     overview,
     readiness,
@@ -78,9 +77,6 @@ LabellerViews = Annotated[
 ]
 CurveViews = Annotated[curves.CurveViews, _part(lambda container: container.views.curves)]
 Documents = Annotated[documents.Documents, _part(lambda container: container.views.documents)]
-Explanations = Annotated[
-    explanation.Explanations, _part(lambda container: container.views.explanations)
-]
 EventFeed = Annotated[events.EventFeed, _part(lambda container: container.views.events)]
 Readiness = Annotated[readiness.Readiness, _part(lambda container: container.views.readiness)]
 

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from app.api.http.auth import Actor
-from app.api.http.dependencies import Explanations, Stepping
+from app.api.http.dependencies import Stepping, container_of
 from app.api.http.hot_route import HotRoute
 from app.api.http.openapi import operation_name
 from app.api.http.parameters import EpisodeId
@@ -28,7 +28,7 @@ router = APIRouter(prefix="/v1", route_class=HotRoute, generate_unique_id_functi
     response_model_exclude_unset=True,
 )
 async def take_step(
-    episode: EpisodeId, body: Step, _: Actor, stepping: Stepping, explanations: Explanations
+    request: Request, episode: EpisodeId, body: Step, _: Actor, stepping: Stepping
 ) -> ExplainedStepAnswer:
     """The next step. It is stored before it is answered: it survives a crash at any later moment.
 
@@ -38,6 +38,8 @@ async def take_step(
     action = taken.episode.agent.actions.decode(taken.action)
     if not body.explain:
         return ExplainedStepAnswer(step=taken.step, action=action, last=taken.last)
+    # Asked for here and not as a dependency: hardly any step wants an explanation.
+    explanations = container_of(request).views.explanations
     return ExplainedStepAnswer(
         step=taken.step,
         action=action,

@@ -69,7 +69,7 @@ def free_slot(slots: Slots, wanted: int) -> int:
     for slot in range(wanted):
         if slot not in slots:
             return slot
-    raise Conflict("already_labelled", f"the episode has all the {wanted} labels it wants")
+    raise Conflict("already_labelled", f"The episode has all the {wanted} labels it wants.")
 
 
 def with_label(slots: Slots, slot: int, given: GivenLabel) -> dict[int, GivenLabel]:
