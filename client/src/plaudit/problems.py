@@ -215,6 +215,10 @@ class Leased(Conflict, code="leased"):
     """Another labeller has this episode at the desk."""
 
 
+class TooManyAttempts(RateLimited, code="too_many_attempts"):
+    """Too many failed attempts to sign in; `retry_after` says how many seconds to wait."""
+
+
 class InvalidValue(Unprocessable, code="invalid_value"):
     """A value cannot be used; `errors` says which."""
 
