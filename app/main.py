@@ -24,6 +24,7 @@ from app.api.routes import (
     labels,
     operations,
     recordings,
+    starts,
     steps,
 )
 from app.metrics import Metrics
@@ -63,7 +64,18 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.sign_in_attempts = Attempts(settings.sign_in_attempts)
     app.state.large_bodies = asyncio.Semaphore(1)  # parsed at the same time
     app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
-    for part in (agents, episodes, labels, recordings, fleets, insights, keys, operations, docs):
+    for part in (
+        agents,
+        starts,
+        episodes,
+        labels,
+        recordings,
+        fleets,
+        insights,
+        keys,
+        operations,
+        docs,
+    ):
         app.include_router(part.router)
     for page in (sign_in, assets, desk, start, agent, episode, labellers):
         app.include_router(page.router)

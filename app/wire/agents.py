@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
-from app.agents.kinds import AGENT_KINDS, Algorithm, default_kind
+from app.agents.kinds import AGENT_KINDS, Algorithm, FullAlgorithm, default_kind
 from app.agents.kinds import DEFAULT_KIND as DEFAULT_KIND  # pages and the API ask for it here
 from app.wire.base import Answer, LabelsWanted, Learning, Metadata, ShortText, Strict, Wire
 from app.wire.display import Display
 from app.wire.durations import Duration
 from app.wire.features import Features
-from app.wire.spaces import ActionSpace, StateSpace
+from app.wire.spaces import ActionSpace, FullActionSpace, FullStateSpace, StateSpace
 
 
 class Distribution(Strict):
@@ -138,6 +138,9 @@ class PlanView(Answer):
 class AgentView(Specification):
     """An agent: its specification and where it stands."""
 
+    states: FullStateSpace = Field(description="what the agent is told at every step")
+    actions: FullActionSpace = Field(description="what it can answer")
+    algorithm: FullAlgorithm = Field(description="the agent kind and its options")
     id: str = Field(examples=["agt_0123456789"], description="opaque")
     name: str = Field(description="for people")
     metadata: Metadata = Field(description="yours, as it was given")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import Field, StrictBool
+from pydantic import Field, StrictBool, model_validator
 
 from app.wire.base import (
     Action,
@@ -20,6 +20,7 @@ from app.wire.base import (
     Status,
     Wire,
 )
+from app.wire.steps import StepAnswer
 
 
 class NewEpisode(Wire):
@@ -36,6 +37,9 @@ class NewEpisode(Wire):
     wait: StrictBool = Field(
         default=True,
         description="wait, within bounds, for learning that is under way; false starts at once",
+    )
+    state: State | None = Field(
+        default=None, description="its first state, answered with the first step"
     )
 
 
@@ -66,6 +70,14 @@ class EpisodeSummary(Answer):
     labelled_at: datetime | None = Field(description="when its label was given")
     information: float | None = Field(
         default=None, description="nats that its label would teach, where that was asked for"
+    )
+
+
+class StartedEpisode(EpisodeSummary):
+    """An episode that has started, with its first step where the start carried a state."""
+
+    first_step: StepAnswer | None = Field(
+        default=None, description="the answer to `state`; null where none was sent"
     )
 
 
@@ -127,6 +139,20 @@ class Finish(Wire):
         description="whether the environment ended it there (by default before the horizon, not "
         "after the last step); false means that it was only cut off",
     )
+    label: Label | None = Field(
+        default=None,
+        description="its label, stored together with its end; it takes a role that may label",
+    )
+    comment: Comment | None = Field(default=None, description="why this label, for people")
+    labeller: ShortText | None = Field(
+        default=None, description="who judged; by default the name of the key"
+    )
+
+    @model_validator(mode="after")
+    def _label_has_words(self) -> Finish:
+        if self.label is None and (self.comment is not None or self.labeller is not None):
+            raise ValueError("a label where there is a comment or a labeller")
+        return self
 
 
 class Verdict(Wire):

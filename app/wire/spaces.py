@@ -85,8 +85,8 @@ class Box(Strict):
 
 
 _Count = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
-_States = Annotated[Discrete | Labels | Box, Field(discriminator="kind")]
-_Actions = Annotated[Discrete | Labels, Field(discriminator="kind")]
+FullStateSpace = Annotated[Discrete | Labels | Box, Field(discriminator="kind")]
+FullActionSpace = Annotated[Discrete | Labels, Field(discriminator="kind")]
 
 
 def _from_count(value: object) -> object:
@@ -97,8 +97,8 @@ def _from_count(value: object) -> object:
 
 
 StateSpace = Annotated[
-    _States, BeforeValidator(_from_count, json_schema_input_type=_Count | _States)
+    FullStateSpace, BeforeValidator(_from_count, json_schema_input_type=_Count | FullStateSpace)
 ]
 ActionSpace = Annotated[
-    _Actions, BeforeValidator(_from_count, json_schema_input_type=_Count | _Actions)
+    FullActionSpace, BeforeValidator(_from_count, json_schema_input_type=_Count | FullActionSpace)
 ]

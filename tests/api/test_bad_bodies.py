@@ -44,6 +44,9 @@ def routes(shared_server):
         "label": ("POST", f"/v1/episodes/{over}/label", {"label": 1}),
         "relabel": ("PUT", f"/v1/episodes/{over}/label", {"label": 1}),
         "steps": ("POST", "/v1/steps", {"steps": [{"episode": running, "state": 0}]}),
+        "starts": ("POST", "/v1/episodes", {"episodes": [{"agent": agent, "wait": False}]}),
+        "finishes": ("POST", "/v1/finishes", {"finishes": [{"episode": running, "state": 0}]}),
+        "labels": ("POST", "/v1/labels", {"labels": [{"episode": over, "label": 1}]}),
         "import": ("POST", f"/v1/agents/{agent}/trajectories", {"trajectories": [trajectory]}),
         "key": ("POST", "/v1/keys", {"name": "arm", "role": "actor"}),
     }
@@ -58,6 +61,9 @@ ROUTES = [
     "label",
     "relabel",
     "steps",
+    "starts",
+    "finishes",
+    "labels",
     "import",
     "key",
 ]
@@ -153,6 +159,9 @@ def test_a_body_over_the_limit_is_413_with_a_length_and_without(small_server, na
             "label": ("POST", f"/v1/episodes/{episode}/label"),
             "relabel": ("PUT", f"/v1/episodes/{episode}/label"),
             "steps": ("POST", "/v1/steps"),
+            "starts": ("POST", "/v1/episodes"),
+            "finishes": ("POST", "/v1/finishes"),
+            "labels": ("POST", "/v1/labels"),
             "import": ("POST", f"/v1/agents/{agent}/trajectories"),
             "key": ("POST", "/v1/keys"),
         }[name]

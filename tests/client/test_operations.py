@@ -134,6 +134,30 @@ class TestLabels:
         assert api.withdraw_label(episode, labeller="Bob").verdicts == 1
 
 
+class TestManyAtOnce:
+    def test_start_finish_label(self, api, lake):
+        starts = [{"agent": lake.id, "state": state, "wait": False} for state in (0, 1, 99)]
+        first, second, bad = api.start_many(starts)
+        assert second.result.number == first.result.number + 1
+        assert (first.result.first_step.step, first.result.length) == (0, 1)
+        assert (bad.result, bad.problem.code) == (None, "invalid_value")
+        ids = [first.result.id, second.result.id]
+        ended, unknown = api.finish_many(
+            [{"episode": ids[0], "state": 3, "label": 1}, {"episode": "eps_x"}]
+        )
+        assert (ended.result.status, ended.result.label) == ("labelled", 1)
+        assert unknown.problem.status == 404
+        same, running = api.label_many([{"episode": id_, "label": 1} for id_ in ids])
+        assert same.result.verdicts == 1
+        assert running.problem.code == "episode_running"
+
+    def test_one_call_starts_and_steps_and_one_ends_and_labels(self, api, lake):
+        started = api.start_episode(lake.id, state=0)
+        assert api.take_step(started.id, 0, 0).action == started.first_step.action
+        ended = api.finish_episode(started.id, 1, label=0, labeller="Ada")
+        assert (ended.status, ended.label) == ("labelled", 0)
+
+
 class TestRecordings:
     def test_put_read_remove(self, api, lake, tmp_path):
         episode = play(api, lake.id)

@@ -59,15 +59,16 @@ def _with_kind(value: Any) -> Any:
 
 if TYPE_CHECKING:
     Algorithm = Options
+    FullAlgorithm = Options
 else:
-    _AnyOptions = Annotated[
+    FullAlgorithm = Annotated[
         Union[tuple(AGENT_KINDS.values())],  # noqa: UP007 - the members are discovered
         Field(discriminator="kind"),
     ]
     Algorithm = Annotated[
-        _AnyOptions,
+        FullAlgorithm,
         BeforeValidator(
-            _with_kind, json_schema_input_type=Literal[tuple(AGENT_KINDS)] | _AnyOptions
+            _with_kind, json_schema_input_type=Literal[tuple(AGENT_KINDS)] | FullAlgorithm
         ),
     ]
-    """The options of any kind, told apart by ``kind``."""
+    """The options of any kind, told apart by ``kind``; the name of a kind is a short form."""

@@ -10,7 +10,7 @@ from fastapi import Depends, Request
 
 from app.api.http.dependencies import container_of
 from app.errors import Forbidden
-from app.service.access.keys import Caller, Role, check
+from app.service.access.keys import ANYONE, Caller, Role, check
 
 READ = frozenset({Role.viewer})
 READ_EPISODES = frozenset({Role.viewer, Role.labeller})
@@ -86,6 +86,11 @@ def refuse_other_sites(request: Request) -> None:
         is_ours = origin is None or urlsplit(origin.lower()).netloc in hosts - {""}
     if not is_ours:
         raise Forbidden("A page of another site may not do this.")
+
+
+def labeller_of(caller: Caller, given: str | None) -> str | None:
+    """The labeller: the name that the request gives, else the name of the key."""
+    return given or (None if caller is ANYONE else caller.name)
 
 
 Reader = Annotated[Caller, guard(READ)]

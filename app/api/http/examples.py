@@ -92,6 +92,7 @@ STARTED_EPISODE: dict[str, Any] = {
     "length": 0,
     "finished_at": None,
     "labelled_at": None,
+    "first_step": None,
 }
 EPISODE_VIEW: dict[str, Any] = {
     **EPISODE_SUMMARY,
@@ -114,6 +115,25 @@ MANY_STEPS: dict[str, Any] = {"steps": [{"episode": EPISODE, **STEP}]}
 MANY_STEPS_ANSWER: dict[str, Any] = {"results": [{"episode": EPISODE, **STEP_ANSWER}]}
 FINISH: dict[str, Any] = {"state": 15}
 
+MANY_STARTS: dict[str, Any] = {"episodes": [{"agent": AGENT, "state": 3, "wait": False}]}
+MANY_STARTS_ANSWER: dict[str, Any] = {
+    "results": [
+        {
+            "agent": AGENT,
+            "result": {
+                **STARTED_EPISODE,
+                "external_id": None,
+                "length": 1,
+                "first_step": STEP_ANSWER,
+            },
+        }
+    ]
+}
+MANY_FINISHES: dict[str, Any] = {"finishes": [{"episode": EPISODE, "state": 15, "label": 1}]}
+MANY_FINISHES_ANSWER: dict[str, Any] = {
+    "results": [{"episode": EPISODE, "result": EPISODE_SUMMARY}]
+}
+
 VERDICT: dict[str, Any] = {"label": 1, "comment": "clean grasp", "labeller": "Ada"}
 VERDICT_ANSWER: dict[str, Any] = {
     "episode": EPISODE,
@@ -124,6 +144,9 @@ VERDICT_ANSWER: dict[str, Any] = {
     "learning": "queued",
     "policy_version": 0,
 }
+
+MANY_LABELS: dict[str, Any] = {"labels": [{"episode": EPISODE, **VERDICT}]}
+MANY_LABELS_ANSWER: dict[str, Any] = {"results": [{"episode": EPISODE, "result": VERDICT_ANSWER}]}
 
 RECORDING = {
     "episode": "eps_0123456789_0",
@@ -220,6 +243,13 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "Finish": FINISH,
     "Verdict": VERDICT,
     "VerdictAnswer": VERDICT_ANSWER,
+    "StartedEpisode": STARTED_EPISODE,
+    "ManyStarts": MANY_STARTS,
+    "ManyStartsAnswer": MANY_STARTS_ANSWER,
+    "ManyFinishes": MANY_FINISHES,
+    "ManyFinishesAnswer": MANY_FINISHES_ANSWER,
+    "ManyLabels": MANY_LABELS,
+    "ManyLabelsAnswer": MANY_LABELS_ANSWER,
     "RecordingView": RECORDING,
     "Trajectories": TRAJECTORIES,
     "TrajectoriesAnswer": TRAJECTORIES_ANSWER,
@@ -234,5 +264,4 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 # By operation, where its response differs from the example of its schema.
 ANSWERS: dict[str, dict[str, Any]] = {
     "create_agent": NEW_AGENT_VIEW,
-    "start_episode": STARTED_EPISODE,
 }

@@ -30,21 +30,27 @@ class OnceOnly:
         self._idempotency = idempotency
         self._key = key
 
+    @property
+    def has_key(self) -> bool:
+        """Whether the request has an Idempotency-Key."""
+        return self._key is not None
+
     async def run(
         self,
         caller: Caller,
         create: Callable[[Remember | None], Awaitable[Result]],
         created_before: Callable[[str], Awaitable[Result]],
+        part: str = "",
     ) -> Result:
         """The result of ``create``.
 
         If a request with the same key created something before, ``created_before`` answers with
-        the id of that.
+        the id of that. ``part`` tells apart the things that one request creates.
         """
         if self._key is None:
             return await create(None)
         request = self._request
-        scope = f"{caller.key} {request.method} {request.url.path}"[:200]
+        scope = f"{caller.key} {request.method} {request.url.path}{part}"[:200]
         body = await request.body()
         return await self._idempotency.once(scope, self._key, body, create, created_before)
 

@@ -1,74 +1,33 @@
-"""Episodes: start, finish, abandon, read; the labelling queue."""
+"""Episodes: finish, abandon, read; the labelling queue."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Request
 
-from app.api.http.auth import Actor, EpisodeReader
-from app.api.http.dependencies import EpisodeViews, Lifecycle, MetadataBytes, Registry
-from app.api.http.idempotency import Once
+from app.api.http.auth import JUDGE, Actor, EpisodeReader, labeller_of
+from app.api.http.dependencies import EpisodeViews, Lifecycle
+from app.api.http.entries import attempt_each, entry_of
 from app.api.http.json_body import JsonRoute
-from app.api.http.parameters import (
-    AgentId,
-    Cursor,
-    EpisodeId,
-    Limit,
-    check_metadata,
-    read_cursor,
-)
-from app.api.http.responses import created, declared, location
+from app.api.http.parameters import Cursor, EpisodeId, Limit, read_cursor
+from app.api.http.problems import request_id_of
+from app.api.http.responses import declared
 from app.errors import InvalidValue
-from app.service.access.idempotency import Remember
-from app.service.episodes.lifecycle import EpisodeMode, EpisodeRequest
+from app.service.access.keys import Caller, check
+from app.service.episodes.lifecycle import Lifecycle as LifecyclePart
+from app.service.labelling.slots import GivenLabel
+from app.service.views.episodes import EpisodeViews as ViewsPart
 from app.wire.base import Status
-from app.wire.episodes import EpisodePage, EpisodeSummary, EpisodeView, Finish, NewEpisode
+from app.wire.bulk import ManyFinishes, ManyFinishesAnswer
+from app.wire.episodes import EpisodePage, EpisodeSummary, EpisodeView, Finish
 
-router = APIRouter(prefix="/v1", tags=["episodes"], route_class=JsonRoute)
-
-
-@router.post(
-    "/agents/{agent}/episodes",
-    status_code=201,
-    summary="Start an episode",
-    responses=created(404, 409, 413, 422, 503),
-)
-async def start_episode(
-    request: Request,
-    response: Response,
-    agent: AgentId,
-    registry: Registry,
-    lifecycle: Lifecycle,
-    views: EpisodeViews,
-    metadata_bytes: MetadataBytes,
-    caller: Actor,
-    once: Once,
-    body: NewEpisode | None = None,
-) -> EpisodeSummary:
-    """Start an episode. Its policy is pinned now: learning during it never changes it."""
-    new = body or NewEpisode()
-    check_metadata(new.metadata, metadata_bytes)
-    hosted = await registry.find(agent)
-
-    async def start(remember: Remember | None) -> EpisodeSummary:
-        asked = EpisodeRequest(
-            EpisodeMode(new.mode),
-            new.wait,
-            new.external_id,
-            dict(new.metadata),
-            new.labels_wanted,
-        )
-        episode = await lifecycle.start(hosted, asked, remember)
-        return await views.summary(episode)
-
-    view = await once.run(caller, start, views.read_summary)
-    response.headers["Location"] = location(request, f"/v1/episodes/{view.id}")
-    return view
+router = APIRouter(prefix="/v1", route_class=JsonRoute)
 
 
 @router.post(
     "/episodes/{episode}/finish",
+    tags=["episodes"],
     summary="End an episode before the horizon",
     responses=declared(404, 409, 413, 422, 503),
 )
@@ -76,16 +35,54 @@ async def finish_episode(
     episode: EpisodeId,
     lifecycle: Lifecycle,
     views: EpisodeViews,
-    _: Actor,
+    caller: Actor,
     body: Finish | None = None,
 ) -> EpisodeSummary:
-    """End it where the environment did; or, once after the last step, say where that led."""
-    end = body or Finish()
-    return await views.summary(await lifecycle.finish(episode, end.state, end.terminated))
+    """End it where the environment did; or, once after the last step, say where that led.
+
+    A `label` is stored together with the end: both, or neither.
+    """
+    return await _finish(episode, body or Finish(), lifecycle, views, caller)
+
+
+@router.post(
+    "/finishes",
+    tags=["fleets"],
+    summary="Finish many episodes in one call",
+    response_model_exclude_unset=True,
+    responses=declared(413, 422, 503),
+)
+async def finish_many(
+    request: Request, body: ManyFinishes, lifecycle: Lifecycle, views: EpisodeViews, caller: Actor
+) -> ManyFinishesAnswer:
+    """Each entry answers with its own episode or its own problem."""
+    outcomes = await attempt_each(
+        body.finishes,
+        lambda end: end.episode,
+        lambda end: _finish(end.episode, end, lifecycle, views, caller),
+    )
+    request_id = request_id_of(request)
+    results = [
+        {"episode": end.episode, **entry_of(outcome, request_id)}
+        for end, outcome in zip(body.finishes, outcomes, strict=True)
+    ]
+    return ManyFinishesAnswer.model_validate({"results": results})
+
+
+async def _finish(
+    episode: str, end: Finish, lifecycle: LifecyclePart, views: ViewsPart, caller: Caller
+) -> EpisodeSummary:
+    given = None
+    if end.label is not None:
+        check(caller, JUDGE)
+        labeller = labeller_of(caller, end.labeller)
+        given = GivenLabel(int(end.label), labeller, end.comment)
+    return await views.summary(await lifecycle.finish(episode, end.state, end.terminated, given))
 
 
 @router.post(
     "/episodes/{episode}/abandon",
+    tags=["episodes"],
     summary="Give an episode up",
     responses=declared(404, 409, 503),
 )
@@ -96,14 +93,22 @@ async def abandon_episode(
     return await views.summary(await lifecycle.abandon(episode))
 
 
-@router.get("/episodes/{episode}", summary="Read an episode", responses=declared(404, 503))
+@router.get(
+    "/episodes/{episode}",
+    tags=["episodes"],
+    summary="Read an episode",
+    responses=declared(404, 503),
+)
 async def read_episode(episode: EpisodeId, views: EpisodeViews, _: EpisodeReader) -> EpisodeView:
     """Its steps and labels, and what each step adds to the model's prediction."""
     return await views.read(episode)
 
 
 @router.get(
-    "/episodes", summary="List episodes: the labelling queue", responses=declared(404, 422, 503)
+    "/episodes",
+    tags=["episodes"],
+    summary="List episodes: the labelling queue",
+    responses=declared(404, 422, 503),
 )
 async def list_episodes(
     views: EpisodeViews,

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
-from app.api.http.auth import Labeller
+from app.api.http.auth import Labeller, labeller_of
 from app.api.http.dependencies import Labels
+from app.api.http.entries import attempt_each, entry_of
 from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import EpisodeId
+from app.api.http.problems import request_id_of
 from app.api.http.responses import declared
-from app.service.access.keys import ANYONE, Caller
+from app.service.access.keys import Caller
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.labelling.slots import GivenLabel
+from app.wire.bulk import EpisodeVerdict, ManyLabels, ManyLabelsAnswer
 from app.wire.episodes import Verdict, VerdictAnswer
 
-router = APIRouter(prefix="/v1/episodes/{episode}/label", tags=["labels"], route_class=JsonRoute)
+router = APIRouter(prefix="/v1", route_class=JsonRoute)
+_PATH = "/episodes/{episode}/label"
 
 _PROBLEMS = declared(404, 409, 413, 422, 503)
 
 
-@router.post("", summary="Label an episode", responses=_PROBLEMS)
+@router.post(_PATH, tags=["labels"], summary="Label an episode", responses=_PROBLEMS)
 async def give_label(
     episode: EpisodeId, body: Verdict, labels: Labels, caller: Labeller
 ) -> VerdictAnswer:
@@ -32,7 +36,31 @@ async def give_label(
     return _answer(await labels.give(episode, _given(body, caller)))
 
 
-@router.put("", summary="Replace a label", responses=_PROBLEMS)
+@router.post(
+    "/labels",
+    tags=["fleets"],
+    summary="Label many episodes in one call",
+    response_model_exclude_unset=True,
+    responses=declared(413, 422, 503),
+)
+async def label_many(
+    request: Request, body: ManyLabels, labels: Labels, caller: Labeller
+) -> ManyLabelsAnswer:
+    """Each entry answers with its own label or its own problem."""
+
+    async def give(verdict: EpisodeVerdict) -> VerdictAnswer:
+        return _answer(await labels.give(verdict.episode, _given(verdict, caller)))
+
+    outcomes = await attempt_each(body.labels, lambda verdict: verdict.episode, give)
+    request_id = request_id_of(request)
+    results = [
+        {"episode": verdict.episode, **entry_of(outcome, request_id)}
+        for verdict, outcome in zip(body.labels, outcomes, strict=True)
+    ]
+    return ManyLabelsAnswer.model_validate({"results": results})
+
+
+@router.put(_PATH, tags=["labels"], summary="Replace a label", responses=_PROBLEMS)
 async def replace_label(
     episode: EpisodeId, body: Verdict, labels: Labels, caller: Labeller
 ) -> VerdictAnswer:
@@ -40,7 +68,9 @@ async def replace_label(
     return _answer(await labels.replace(episode, _given(body, caller)))
 
 
-@router.delete("", summary="Withdraw a label", responses=declared(404, 409, 422, 503))
+@router.delete(
+    _PATH, tags=["labels"], summary="Withdraw a label", responses=declared(404, 409, 422, 503)
+)
 async def withdraw_label(
     episode: EpisodeId,
     labels: Labels,
@@ -55,16 +85,11 @@ async def withdraw_label(
     ] = None,
 ) -> VerdictAnswer:
     """The model is then what it would have been without it."""
-    return _answer(await labels.withdraw(episode, _labeller(caller, labeller)))
+    return _answer(await labels.withdraw(episode, labeller_of(caller, labeller)))
 
 
 def _given(body: Verdict, caller: Caller) -> GivenLabel:
-    return GivenLabel(int(body.label), _labeller(caller, body.labeller), body.comment)
-
-
-def _labeller(caller: Caller, given: str | None) -> str | None:
-    """The labeller: the name that the request gives, else the name of the key."""
-    return given or (None if caller is ANYONE else caller.name)
+    return GivenLabel(int(body.label), labeller_of(caller, body.labeller), body.comment)
 
 
 def _answer(episode: HostedEpisode) -> VerdictAnswer:

@@ -7,6 +7,7 @@ after it) and changes nothing. The commit applies it. So memory never runs ahead
 from __future__ import annotations
 
 import asyncio
+import copy
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from app.service.labelling import slots
 from app.service.labelling.slots import GivenLabel
 from app.service.runtime.ids import episode_id
 from app.storage.commands.episodes import EndEpisode, ReportFinal, step_tuple
-from app.storage.commands.labels import SetLabels
+from app.storage.commands.labels import EndWithLabel, SetLabels
 from app.storage.commands.log import CounterChange, NewEvent
 from app.storage.rows import EpisodeMode, EpisodeStatus, EventKind, LabelRow, StepRow
 from app.storage.unit_of_work import StepTuple
@@ -43,7 +44,7 @@ class EpisodeState:
 class EpisodeUpdate:
     """A decided change of an episode: how to store it, and the state after it."""
 
-    command: EndEpisode | ReportFinal | SetLabels
+    command: EndEpisode | ReportFinal | SetLabels | EndWithLabel
     state: EpisodeState
 
 
@@ -193,6 +194,12 @@ class HostedEpisode:
         self.standing = update.state
         if update.state.status is not EpisodeStatus.running:
             self.plan = None
+
+    def after(self, update: EpisodeUpdate) -> HostedEpisode:
+        """A copy of the episode as it will be after an update, to decide the next one from."""
+        following = copy.copy(self)
+        following.apply(update)
+        return following
 
     def decide_end(
         self, final: EncodedState | None, ended: bool, now: int, length: int | None = None

@@ -13,13 +13,22 @@ from app.metrics import Metrics
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan, LearningState, choose_plan
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode
+from app.service.labelling.labels import decide_label
+from app.service.labelling.slots import GivenLabel
 from app.service.runtime.cache import Cache
 from app.service.runtime.commit import Commits
 from app.service.runtime.ids import episode_id
 from app.service.training.scheduler import Scheduler
 from app.service.training.trainer import Trainer
 from app.storage.commands.access import Answered
-from app.storage.commands.episodes import NewEpisode, StartedEpisode, StartEpisode
+from app.storage.commands.episodes import (
+    EndEpisode,
+    NewEpisode,
+    ReportFinal,
+    StartedEpisode,
+    StartEpisode,
+)
+from app.storage.commands.labels import EndWithLabel, SetLabels
 from app.storage.database import Database, now_milliseconds
 from app.storage.queries import agents
 from app.storage.rows import EpisodeMode as EpisodeMode
@@ -61,11 +70,14 @@ class Lifecycle:
         self, agent: HostedAgent, request: EpisodeRequest, remember: Remember | None = None
     ) -> HostedEpisode:
         """Start an episode on the policy in force, after learning under way if wanted."""
-        _check_may_start(agent)
         if request.wait:
-            await self._catch_up(agent, request.mode)
-            _check_may_start(agent)
-        elif agent.shares_plans(request.mode) and agent.learning is not LearningState.failed:
+            await self.catch_up(agent, request.mode)
+        _check_may_start(agent)
+        if (
+            not request.wait
+            and agent.shares_plans(request.mode)
+            and agent.learning is not LearningState.failed
+        ):
             self._trainer.request(agent, more=True)
         try:
             return await self._store(_Start(agent, request), remember)
@@ -94,8 +106,9 @@ class Lifecycle:
         self._metrics.episodes.inc()
         return started[0]
 
-    async def _catch_up(self, agent: HostedAgent, mode: EpisodeMode) -> None:
+    async def catch_up(self, agent: HostedAgent, mode: EpisodeMode) -> None:
         """Wait, within bounds, until what is known now is learned and there is a plan for it."""
+        _check_may_start(agent)
         deadline = time.monotonic() + self._scheduler.longest_wait(agent.number)
         target = agent.last_lesson
         while (left := deadline - time.monotonic()) > 0:
@@ -109,25 +122,61 @@ class Lifecycle:
             self._trainer.request(agent, more=not behind)
             await agent.wait(left)
 
-    async def finish(self, episode_id: str, state: Any, terminated: bool | None) -> HostedEpisode:
-        """End an episode before the horizon, or report the state that its last step led to."""
+    async def finish(
+        self,
+        episode_id: str,
+        state: Any,
+        terminated: bool | None,
+        given: GivenLabel | None = None,
+    ) -> HostedEpisode:
+        """End an episode before the horizon, or report the state that its last step led to.
+
+        A label that is given with it is stored in the same commit: both are stored, or neither.
+        """
+        labelled = False
 
         def decide(episode: HostedEpisode) -> EpisodeUpdate | None:
-            final = None if state is None else episode.agent.encode_state(state, "state")
-            now = now_milliseconds()
-            if episode.status is EpisodeStatus.running:
-                return episode.decide_end(final, terminated is not False, now)
-            if episode.ended_at_horizon and final is None and terminated is not True:
-                return None  # the last step ended it, and there is nothing to report
-            return episode.decide_report(final, terminated is True, now)
+            nonlocal labelled
+            end = _decide_finish(episode, state, terminated)
+            if given is None:
+                return end
+            label = decide_label(episode if end is None else episode.after(end), given)
+            labelled = label is not None
+            return _both(end, label)
 
-        return await self._commits.change(episode_id, decide)
+        episode = await self._commits.change(episode_id, decide)
+        if given is not None and labelled:
+            self._metrics.labels.labels(str(given.label)).inc()
+            self._trainer.request(episode.agent)
+        return episode
 
     async def abandon(self, episode_id: str) -> HostedEpisode:
         """Abandon an episode: its transitions count, and no label will come."""
         return await self._commits.change(
             episode_id, lambda episode: episode.decide_abandon(now_milliseconds())
         )
+
+
+def _decide_finish(
+    episode: HostedEpisode, state: Any, terminated: bool | None
+) -> EpisodeUpdate | None:
+    """Decide the end of an episode, or the report of where its last step led."""
+    final = None if state is None else episode.agent.encode_state(state, "state")
+    now = now_milliseconds()
+    if episode.status is EpisodeStatus.running:
+        return episode.decide_end(final, terminated is not False, now)
+    if episode.ended_at_horizon and final is None and terminated is not True:
+        return None  # the last step ended it, and there is nothing to report
+    return episode.decide_report(final, terminated is True, now)
+
+
+def _both(end: EpisodeUpdate | None, label: EpisodeUpdate | None) -> EpisodeUpdate | None:
+    """An end and a label as one update."""
+    if end is None or label is None:
+        return end or label
+    assert isinstance(end.command, EndEpisode | ReportFinal)
+    assert isinstance(label.command, SetLabels)
+    return EpisodeUpdate(EndWithLabel(end.command, label.command), label.state)
 
 
 class _Start:

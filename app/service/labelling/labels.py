@@ -27,22 +27,7 @@ class Labels:
 
     async def give(self, episode_id: str, given: GivenLabel) -> HostedEpisode:
         """Label an episode; the same label again is harmless, another is refused."""
-
-        def decide(episode: HostedEpisode) -> EpisodeUpdate | None:
-            check_can_be_labelled(episode)
-            slot = episode.slot_of(given.labeller)
-            if slot is None:
-                return _set(episode, free_slot(episode.labels, episode.labels_wanted), given)
-            known = episode.labels[slot].label
-            if known == given.label:
-                return None
-            by = "" if episode.labels_wanted == 1 else " by this labeller"
-            raise Conflict(
-                "already_labelled",
-                f"The episode is labelled {known}{by}. Use PUT to replace the label.",
-            )
-
-        return await self._learn(episode_id, decide, given)
+        return await self._learn(episode_id, lambda episode: decide_label(episode, given), given)
 
     async def replace(self, episode_id: str, given: GivenLabel) -> HostedEpisode:
         """Set a label, replacing an earlier one as if it had never been given."""
@@ -105,6 +90,22 @@ class Labels:
                 self._metrics.labels.labels(str(given.label)).inc()
             self._trainer.request(episode.agent)
         return episode
+
+
+def decide_label(episode: HostedEpisode, given: GivenLabel) -> EpisodeUpdate | None:
+    """Decide a label; None if the episode has it already, a conflict if it has another one."""
+    check_can_be_labelled(episode)
+    slot = episode.slot_of(given.labeller)
+    if slot is None:
+        return _set(episode, free_slot(episode.labels, episode.labels_wanted), given)
+    known = episode.labels[slot].label
+    if known == given.label:
+        return None
+    by = "" if episode.labels_wanted == 1 else " by this labeller"
+    raise Conflict(
+        "already_labelled",
+        f"The episode is labelled {known}{by}. Use PUT to replace the label.",
+    )
 
 
 def check_can_be_labelled(episode: HostedEpisode) -> None:

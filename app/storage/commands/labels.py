@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection, bindparam, case, func, insert
 
-from app.storage.commands.episodes import change_episode, change_of
+from app.storage.commands.episodes import EndEpisode, ReportFinal, change_episode, change_of
 from app.storage.commands.log import CounterChange, Logged, NewEvent, record
 from app.storage.rows import EpisodeStatus, LabelRow
 from app.storage.schema import episodes, labels
@@ -55,3 +55,16 @@ class SetLabels:
         if self.history is not None:
             connection.execute(insert(labels), asdict(self.history))
         return record(connection, self.agent, self.change, [self.event])
+
+
+@dataclass(frozen=True, slots=True)
+class EndWithLabel:
+    """End an episode, or report its final state, and label it in the same transaction."""
+
+    end: EndEpisode | ReportFinal
+    label: SetLabels
+
+    def apply(self, connection: Connection) -> Logged:
+        """Apply both; the log has the events of both in their order."""
+        ended, labelled = self.end.apply(connection), self.label.apply(connection)
+        return Logged([*ended.events, *labelled.events], labelled.counters)

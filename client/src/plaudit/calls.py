@@ -40,6 +40,9 @@ class Calls:
     remove_recording = call(recordings.remove_recording)
 
     step_many = call(fleets.step_many)
+    start_many = call(fleets.start_many)
+    finish_many = call(fleets.finish_many)
+    label_many = call(fleets.label_many)
     import_trajectories = call(fleets.import_trajectories)
     export_episodes = listing(fleets.export_episodes)
 

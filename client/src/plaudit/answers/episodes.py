@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from plaudit.answers.steps import Problem, StepAnswer
 from plaudit.answers.values import Action, Label, Learning, Metadata, Mode, State, Status
 
 
@@ -33,6 +34,13 @@ class EpisodeSummary:
     finished_at: datetime | None
     labelled_at: datetime | None
     information: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartedEpisode(EpisodeSummary):
+    """An episode that has started, with its first step where the start carried a state."""
+
+    first_step: StepAnswer | None = None
 
 
 @dataclass(frozen=True)
@@ -98,3 +106,30 @@ class RecordingView:
     media_type: str
     size: int
     at: datetime
+
+
+@dataclass(frozen=True)
+class StartResult:
+    """The episode that one entry of many started, or its problem."""
+
+    agent: str
+    result: StartedEpisode | None = None
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True)
+class FinishResult:
+    """The episode that one entry of many finished, or its problem."""
+
+    episode: str
+    result: EpisodeSummary | None = None
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True)
+class LabelResult:
+    """The label that one entry of many stored, or its problem."""
+
+    episode: str
+    result: VerdictAnswer | None = None
+    problem: Problem | None = None

@@ -8,7 +8,7 @@ from typing import Literal
 from plaudit._core.flow import Flow, Reply, Request, json_request
 from plaudit._core.parsing import parse
 from plaudit._core.session import Page, Pager
-from plaudit.answers.episodes import EpisodeSummary, EpisodeView
+from plaudit.answers.episodes import EpisodeSummary, EpisodeView, StartedEpisode
 from plaudit.answers.steps import StepAnswer
 from plaudit.answers.values import Status
 from plaudit.endpoints.body import given, idempotent, path
@@ -26,12 +26,14 @@ def start_episode(
     metadata: Mapping[str, object] | None = None,
     labels_wanted: int | None = None,
     wait: bool = True,
+    state: object = None,
     idempotency_key: str | None = None,
-) -> Flow[EpisodeSummary]:
+) -> Flow[StartedEpisode]:
     """Start an episode; its policy is pinned now.
 
     By default the start waits for learning that is under way; ``wait=False`` starts at once, for
-    fleets. ``mode="exploit"`` plays without exploration.
+    fleets. ``mode="exploit"`` plays without exploration. With a first ``state`` the answer has the
+    ``first_step``.
     """
     body = given(
         mode=mode,
@@ -39,10 +41,11 @@ def start_episode(
         metadata=metadata,
         labels_wanted=labels_wanted,
         wait=wait,
+        state=state,
     )
     where = path("agents", agent, "episodes")
     reply = yield json_request("POST", where, body, idempotent(idempotency_key))
-    return parse(EpisodeSummary, reply.json())
+    return parse(StartedEpisode, reply.json())
 
 
 def take_step(
@@ -60,14 +63,24 @@ def take_step(
 
 
 def finish_episode(
-    episode: str, state: object = None, *, terminated: bool | None = None
+    episode: str,
+    state: object = None,
+    *,
+    terminated: bool | None = None,
+    label: object = None,
+    comment: str | None = None,
+    labeller: str | None = None,
 ) -> Flow[EpisodeSummary]:
     """End an episode before its horizon, in a state; or report where its last step led.
 
-    ``terminated=False`` says that it was cut off there, not ended by the environment.
+    ``terminated=False`` says that it was cut off there, not ended by the environment. A ``label``
+    is stored together with the end.
     """
     where = path("episodes", episode, "finish")
-    reply = yield json_request("POST", where, given(state=state, terminated=terminated))
+    body = given(
+        state=state, terminated=terminated, label=label, comment=comment, labeller=labeller
+    )
+    reply = yield json_request("POST", where, body)
     return (yield from _ended(episode, reply, ("awaiting_label", "completed", "labelled")))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 
-from plaudit._core.flow import Flow, Request, json_request
+from plaudit._core.flow import Flow, Reply, Request, json_request
 from plaudit._core.parsing import parse
+from plaudit.answers.episodes import FinishResult, LabelResult, StartResult
 from plaudit.answers.steps import StepResult
 from plaudit.answers.trajectories import ExportedEpisode, LoggedVerdict, TrajectoriesAnswer
 from plaudit.endpoints.body import given, idempotent, path
@@ -51,10 +52,43 @@ def step_many(steps: Iterable[Step]) -> Flow[list[StepResult]]:
     body = {"steps": [given(**vars(entry)) for entry in entries]}
     safe = all(entry.step is not None for entry in entries)
     reply = yield json_request("POST", path("steps"), body, safe=safe)
+    return [parse(StepResult, result) for result in _results(reply)]
+
+
+def start_many(
+    episodes: Iterable[Mapping[str, object]], *, idempotency_key: str | None = None
+) -> Flow[list[StartResult]]:
+    """Start many episodes in one call: dicts with ``agent`` and the fields of a start.
+
+    Each result has its own episode or its own problem.
+    """
+    body = {"episodes": [dict(entry) for entry in episodes]}
+    reply = yield json_request("POST", path("episodes"), body, idempotent(idempotency_key))
+    return [parse(StartResult, result) for result in _results(reply)]
+
+
+def finish_many(finishes: Iterable[Mapping[str, object]]) -> Flow[list[FinishResult]]:
+    """Finish many episodes in one call: dicts with ``episode`` and the fields of a finish.
+
+    The call is not repeated: the entries of a finish that arrived would be conflicts.
+    """
+    body = {"finishes": [dict(entry) for entry in finishes]}
+    reply = yield json_request("POST", path("finishes"), body, safe=False)
+    return [parse(FinishResult, result) for result in _results(reply)]
+
+
+def label_many(labels: Iterable[Mapping[str, object]]) -> Flow[list[LabelResult]]:
+    """Label many episodes in one call: dicts with ``episode``, ``label`` and who judged."""
+    body = {"labels": [dict(entry) for entry in labels]}
+    reply = yield json_request("POST", path("labels"), body)
+    return [parse(LabelResult, result) for result in _results(reply)]
+
+
+def _results(reply: Reply) -> Sequence[object]:
     data = reply.json()
     if not isinstance(data, dict) or not isinstance(results := data.get("results"), list):
         raise UnexpectedAnswer.of_body("expected a list of results")
-    return [parse(StepResult, result) for result in results]
+    return results
 
 
 def import_trajectories(
