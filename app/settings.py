@@ -117,7 +117,7 @@ class Settings(BaseSettings):
     )
     long_learning_processes: int = Field(
         default=1,
-        ge=1,
+        ge=0,
         le=64,
         description="more processes, for learning jobs longer than a second, so that they hold up "
         "no short ones",

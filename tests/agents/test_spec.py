@@ -275,7 +275,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("algorithm", "field"),
         [
-            ("thompson", "algorithm"),
+            (["thompson"], "algorithm"),
             ({"kind": "thompson", "draws": 0}, "algorithm.draws"),
             ({"kind": "thompson", "draws": 1.5}, "algorithm.draws"),
             ({"kind": "thompson", "spread": -0.1}, "algorithm.spread"),

@@ -256,7 +256,7 @@ def test_a_feature_table_is_over_states_and_actions_or_steps_too(client, shape):
         ({"algorithm": {"kind": "thompson", "draws": 0}}, "/algorithm/draws"),
         ({"algorithm": {"kind": "thompson", "draws": "2"}}, "/algorithm/draws"),
         ({"algorithm": {"kind": "thompson", "epsilon": 1e-9}}, "/algorithm/epsilon"),
-        ({"algorithm": "thompson"}, "/algorithm"),
+        ({"algorithm": ["thompson"]}, "/algorithm"),
         ({"features": {"kind": "magic"}}, "/features/kind"),
         ({"features": {"kind": "one_hot", "over": []}}, "/features/over"),
         ({"features": {"kind": "one_hot", "over": ["mood"]}}, "/features/over/0"),

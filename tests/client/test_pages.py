@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import plaudit
-
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/client.md").read_text()
 README = (ROOT / "README.md").read_text()
@@ -40,14 +38,9 @@ def run(program, names):
 
 
 @pytest.fixture
-def names(shared_server, monkeypatch):
-    monkeypatch.setenv("PLAUDIT_URL", shared_server.url)
-    names = {"robot": Robot(), "ask_somebody": ask_somebody}
-    yield names
-    with plaudit.Client() as client:
-        for agent in client.list_agents():
-            if agent.name in ("lake", "arm") and agent.id == getattr(names.get("agent"), "id", 0):
-                client.delete_agent(agent.id)
+def names(start_server, monkeypatch):
+    monkeypatch.setenv("PLAUDIT_URL", start_server().url)
+    return {"robot": Robot(), "ask_somebody": ask_somebody}
 
 
 def test_a_robot_and_everything_after_it(names, capsys):

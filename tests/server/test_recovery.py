@@ -11,7 +11,7 @@ import pytest
 from app.agents import make_agent
 from app.learning.randomness import uniform
 from app.planning.policies.registry import unpack_policy
-from app.service.agents.specification import read_specification
+from app.service.agents.specification import agent_spec, read_specification
 from app.service.runtime.ids import read_agent_id, read_episode_id
 from app.service.training.worker import trajectory
 from app.storage.queries import episodes, events, policies, steps, training
@@ -153,7 +153,7 @@ def test_every_episode_can_be_replayed_from_the_log(server, sessions):
         for agent, found in sessions:
             number = read_agent_id(agent)
             stored = session.read(training.agent_specification, number)
-            spec = read_specification(stored).agent_spec
+            spec = agent_spec(read_specification(stored))
             log = session.read(events.events_to_learn, number, 0)
             played = session.read(training.played_episodes, number, range(EPISODES))
             assert len(played) == len(found) == EPISODES

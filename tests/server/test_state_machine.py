@@ -223,8 +223,16 @@ class Life(RuleBasedStateMachine):
         elif self.may_report(one) and state is not None:
             self.call("POST", path, 200, body)
             one.final, one.terminated = state, terminated is True
+        elif self.says_nothing(one, state, terminated):
+            self.call("POST", path, 200, body)
         else:
             self.call("POST", path, 409, body)
+
+    @staticmethod
+    def says_nothing(one, state, terminated):
+        """After the last step a finish that reports nothing is harmless."""
+        reports = state is not None or terminated is True
+        return not reports and len(one.steps) == H and one.status != "abandoned"
 
     @staticmethod
     def may_report(one):

@@ -41,6 +41,7 @@ class RunningServer:
             "PLAUDIT_DATABASE_URL": f"sqlite:///{self.database}",
             "PLAUDIT_PORT": "0",
             "PLAUDIT_LEARNING_PROCESSES": "1",
+            "PLAUDIT_LONG_LEARNING_PROCESSES": "0",  # tests stop and kill the only learner
             "PYTHONUNBUFFERED": "1",
             **{name: str(value) for name, value in environment.items()},
         }

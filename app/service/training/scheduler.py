@@ -68,7 +68,7 @@ class FairScheduler:
 
     ``short_lanes`` jobs run at a time. A job that has run, or is expected to run, for longer than
     `LONG_SECONDS` takes one of the ``long_lanes`` and leaves its place to short ones. So a heavy
-    agent delays other heavy agents, and not a light one.
+    agent delays other heavy agents, and not a light one. Without long lanes all jobs are alike.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class FairScheduler:
         """Give free lanes to waiting jobs, the most urgent first."""
         self._make_room()
         for turn in sorted(self._waiting, key=self._urgency):
-            is_long = turn.expected > LONG_SECONDS
+            is_long = self._long_lanes > 0 and turn.expected > LONG_SECONDS
             lane, size = (
                 (self._long, self._long_lanes) if is_long else (self._short, self._short_lanes)
             )

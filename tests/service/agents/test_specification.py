@@ -138,7 +138,7 @@ def test_first_states_that_cannot_be_are_refused(given):
 def test_a_box_without_bins_is_refused_where_they_are_needed():
     box = {"kind": "box", "low": [0.0], "high": [1.0]}
     with pytest.raises(InvalidValue, match="bins for every number"):
-        check_limits(spec(states=box), LIMITS)
+        check_limits(spec(states=box, algorithm={"kind": "thompson"}), LIMITS)
 
 
 @pytest.mark.parametrize(

@@ -175,3 +175,16 @@ def test_durations_follow_the_newest():
     durations.record(1, 10.0)
     durations.record(1, 0.0)
     assert durations.expected(1) == pytest.approx(7.0)
+
+
+def test_without_long_lanes_all_jobs_are_alike():
+    async def use(jobs):
+        jobs.ask("heavy", estimate=60.0)
+        await settle()
+        jobs.ask("light")
+        await settle()
+        assert jobs.running == ["heavy"]
+        await jobs.end("heavy")
+        assert jobs.running == ["light"]
+
+    run(use, long=0)
