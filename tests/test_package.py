@@ -141,7 +141,7 @@ def test_another_user_runs_it(place):
     """It starts, is healthy, keeps its data where it should, and stops when told to."""
     data = Path(place.path(IMAGE.one("VOLUME")))
     data.mkdir()
-    give(data)
+    give(data, Path(place.path("/var/cache/plaudit")))
     place.set_all(IMAGE)
     place.environment |= {"PLAUDIT_PORT": "0", "PLAUDIT_LEARNING_PROCESSES": "1"}
     place.environment |= {"PLAUDIT_ADMIN_KEY": "0123456789abcdef", "HOME": "/nonexistent"}
