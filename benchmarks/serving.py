@@ -267,7 +267,7 @@ def _fill(database: Path, filled: int, rows: int) -> None:
         for episode in range(filled // 100, rows // 100):
             connection.execute(
                 "INSERT INTO episodes (agent, number, mode, status, label_required, policy_version,"
-                " ended, labels_wanted, verdicts, metadata, created_at, length)"
+                " ended, labels_wanted, labels_given, metadata, created_at, length)"
                 " VALUES (1, ?, 'learn', 'labelled', 1, 0, 0, 1, 1, '{}', 0, 100)",
                 (episode,),
             )
