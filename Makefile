@@ -59,12 +59,12 @@ bench: install
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.explore
 	$(BIN)/python -m benchmarks.serving
-	PLAUDIT_SCHEMATHESIS_EXAMPLES=200 $(BIN)/python -m pytest -q tests/api/test_schemathesis.py
+	PLAUDIT_SCHEMATHESIS_EXAMPLES=200 $(BIN)/python -m pytest -q tests/api/openapi/test_schemathesis.py
 
 # Runs that are missing, then every figure of docs/figures and the tables beside them.
 figures: install
 	$(BIN)/python -m benchmarks.paper
-	$(BIN)/python -m benchmarks.paper_figure --draw
+	$(BIN)/python -m benchmarks.paper.figure --draw
 
 lock:
 	$(PYTHON) -m venv $(VENV)

@@ -7,6 +7,6 @@ setup(
     package_dir={"app.migrations": "alembic"},
     package_data={
         "app.migrations": ["script.py.mako"],
-        "app.web": ["templates/*.html", "static/*"],
+        "app.web": ["templates/*.html", "static/*", "static/*/*"],
     },
 )

@@ -4,6 +4,8 @@ from alembic import context
 from sqlalchemy import Connection
 
 from app.settings import load_settings
+from app.storage.blobs.folder import FolderBlobs
+from app.storage.blobs.recordings import recordings_folder
 from app.storage.schema import metadata
 from app.storage.sqlite.engine import make_writing_engine
 
@@ -18,5 +20,8 @@ given = context.config.attributes.get("connection")
 if given is not None:
     _run(given)
 else:
-    with make_writing_engine(load_settings().database_url).connect() as made:
-        _run(made)
+    settings = load_settings()
+    folder = recordings_folder(settings.database_url, settings.recordings_folder)
+    context.config.attributes["blobs"] = FolderBlobs(folder)
+    with make_writing_engine(settings.database_url).connect() as new_connection:
+        _run(new_connection)

@@ -21,22 +21,22 @@ def _affinity() -> int:
     return os.cpu_count() or 1  # macOS has no affinity mask
 
 
-def cgroup_quota(root: Path, own: Path) -> float:
+def cgroup_quota(root: Path, membership: Path) -> float:
     """The CPU quota in processors, the smallest of this process's cgroup and all above it.
 
     Version 2 has ``cpu.max`` ("200000 100000" is two processors), version 1 the two numbers in
     files of their own. A container sees its own cgroup as the root.
     """
     quotas = [math.inf]
-    for folder in _folders(root, own):
+    for folder in _folders(root, membership):
         quotas += [_version_2(folder / "cpu.max"), _version_1(folder)]
     return min(quotas)
 
 
-def _folders(root: Path, own: Path) -> list[Path]:
+def _folders(root: Path, membership: Path) -> list[Path]:
     """The folders of the cgroups that this process is in, from the root down."""
     folders = [root, root / "cpu"]
-    for line in _read(own).splitlines():
+    for line in _read(membership).splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from app.api.http import problems
 from app.api.http.attempts import Attempts
 from app.api.http.gate import Gate
-from app.api.http.openapi import ABOUT, describe, operation_name
+from app.api.openapi.document import ABOUT, describe, operation_name
 from app.api.routes import (
     agents,
     docs,
@@ -30,7 +30,7 @@ from app.api.routes import (
 from app.metrics import Metrics
 from app.service.runtime.container import open_container
 from app.settings import Settings
-from app.web.pages import agent, desk, episode, labellers, sign_in, start
+from app.web.pages import agent, desk, episode, errors, labellers, sign_in, start
 from app.web.render import assets
 
 log = logging.getLogger(__name__)
@@ -81,6 +81,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(page.router)
     app.include_router(desk.pages)
     problems.install(app)
+    errors.install(app)
     app.add_middleware(
         Gate,
         metrics=app.state.metrics,
@@ -98,7 +99,7 @@ def _host_rule(app: FastAPI, settings: Settings) -> Any:
     def is_allowed(name: str) -> bool:
         if settings.allow_anyone or app.state.container.keys.are_on:
             return True
-        return name in own or name.rpartition(":")[0] in own
+        return name in served_names or name.rpartition(":")[0] in served_names
 
-    own = {*_OWN_NAMES, settings.host}
+    served_names = {*_OWN_NAMES, settings.host}
     return is_allowed

@@ -33,7 +33,7 @@ def serve(settings: Settings) -> None:
     set_up_logs(settings.log_format, settings.log_level)
     for name in unknown_variables():
         log.warning("unknown setting", extra={"variable": name})
-    prepare_database(settings.database_url)
+    prepare_database(settings.database_url, settings.recordings_folder)
     require_keys(settings)
     _raise_file_limit(settings.connections)
     sockets = bind(settings.host, settings.port)

@@ -37,6 +37,11 @@ class Settings(BaseSettings):
     database_url: str = Field(
         default="sqlite:///data/plaudit.db", description="where everything is kept"
     )
+    recordings_folder: str | None = Field(
+        default=None,
+        description="folder of the recordings, used by this database alone; by default beside the "
+        "database, such as `data/plaudit.db.recordings`",
+    )
     synchronous: Literal["FULL", "NORMAL"] = Field(
         default="FULL",
         description="FULL survives a power cut, NORMAL only a crash of the process; faster",
@@ -97,10 +102,17 @@ class Settings(BaseSettings):
         description="failed attempts to sign in within a minute, from one address or with keys "
         "that begin alike",
     )
-    max_states: int = Field(default=100_000, ge=1, description="states an agent may have")
-    max_horizon: int = Field(default=100_000, ge=1, description="steps an episode may have")
+    max_states: int = Field(
+        default=100_000, ge=1, le=10_000_000, description="states an agent may have"
+    )
+    max_horizon: int = Field(
+        default=100_000, ge=1, le=1_000_000, description="steps an episode may have"
+    )
     max_cells: int = Field(
         default=20_000_000, ge=1, description="horizon x states x actions an agent may have"
+    )
+    max_features: int = Field(
+        default=4096, ge=1, le=100_000, description="features of a table or an automaton"
     )
     plan_cells: float = Field(
         default=5e7, gt=0, le=1e12, allow_inf_nan=False, description="grid points one plan may use"

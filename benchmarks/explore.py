@@ -150,9 +150,9 @@ def learning(seeds: int) -> None:
 
 
 def _say(task: str, name: str, runs: list[Run], seconds: float) -> None:
-    episodes = statistics.median(one.reached or float("inf") for one in runs)
-    labels = statistics.median(one.labels if one.reached else float("inf") for one in runs)
-    never = sum(one.reached is None for one in runs)
+    episodes = statistics.median(run.reached or float("inf") for run in runs)
+    labels = statistics.median(run.labels if run.reached else float("inf") for run in runs)
+    never = sum(run.reached is None for run in runs)
     console.print(
         f"learning: {task:15} {name:13} to {GOOD_ENOUGH:.0%}: episodes {episodes:g}, labels "
         f"{labels:g} (medians), never {never} of {len(runs)}; {seconds:.0f} s a run"

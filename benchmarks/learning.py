@@ -119,7 +119,7 @@ def _row(reached: Sequence[int | None], regrets: Sequence[float]) -> Row:
     return {
         "seeds": len(reached),
         "median": reached_median(reached),
-        "failed": sum(one is None for one in reached),
+        "failed": sum(episodes is None for episodes in reached),
         "regret": round(statistics.fmean(regrets), 1),
     }
 
@@ -163,11 +163,11 @@ def random_rows(bench: Bench) -> list[Row]:
     rows = []
     for task in FAMILY:
         setting = Setting(task, 3000)
-        own = {
+        results = {
             "suggested": bench.measure(setting),
             "auto": bench.measure(replace(setting, features=AUTO)),
         }
-        rows.append(own | {"task": task, "peers": bench.measure_peers(task, setting.episodes)})
+        rows.append(results | {"task": task, "peers": bench.measure_peers(task, setting.episodes)})
     return rows
 
 

@@ -25,7 +25,7 @@ from app.learning.randomness import generator
 from app.planning.policies.network import NetworkPolicy
 from app.wire.validation import parse
 from benchmarks.goal_grid import GoalGrid
-from benchmarks.paper_figure import BATCH, FIRST_SEED
+from benchmarks.paper.figure import BATCH, FIRST_SEED
 
 EARLY, MANY = 50, 20  # the batch whose label is corrected; how many corrected labels are many
 CAP = 10.0  # on the weights of the replay that weighs
@@ -60,12 +60,12 @@ def replayed(agent: Reinforce, cap: float | None) -> float:
     for index in range(agent.chain.length):
         examples = [agent.example(pair, state) for pair in agent.chain.members(index)]
         weights = np.ones(BATCH) if cap is None else importance(agent, examples, state.theta, cap)
-        labels = np.array([one.label for one in examples], dtype=np.float64)
+        labels = np.array([example.label for example in examples], dtype=np.float64)
         centred = labels - weights @ labels / weights.sum()
         shares = weights * centred / (np.sqrt(weights @ centred**2 / weights.sum()) + 1e-8) / BATCH
-        seen = agent.scaling(np.concatenate([one.observations for one in examples]))
-        actions = np.concatenate([one.actions for one in examples])
-        factors = np.repeat(shares, [len(one.actions) for one in examples])
+        seen = agent.scaling(np.concatenate([example.observations for example in examples]))
+        actions = np.concatenate([example.actions for example in examples])
+        factors = np.repeat(shares, [len(example.actions) for example in examples])
         gradient = agent.network.gradient(state.theta, seen, actions, factors)
         state = state.climb(gradient, agent.options.step_size)
     return GRID.success(NetworkPolicy(agent.network, state.theta, agent.scaling))
@@ -80,7 +80,10 @@ def importance(
         logs = agent.network.log_probabilities(at, agent.scaling(lesson.observations))
         return float(logs[np.arange(len(lesson.actions)), lesson.actions].sum())
 
-    ratios = [log_likelihood(one, theta) - log_likelihood(one, one.theta) for one in examples]
+    ratios = [
+        log_likelihood(example, theta) - log_likelihood(example, example.theta)
+        for example in examples
+    ]
     return np.exp(np.minimum(ratios, np.log(cap)))
 
 
@@ -104,14 +107,14 @@ def correct(agent: Reinforce, episodes: list[int]) -> None:
 
 def run(seed: int, steps: int) -> dict[str, float]:
     """Every measurement of one seed."""
-    agent, one = trained(seed, steps), [EARLY * BATCH]
+    agent, example = trained(seed, steps), [EARLY * BATCH]
     many = generator(seed, _CHOICE).choice(steps * BATCH, size=MANY, replace=False).tolist()
     found = {"as played": success(agent)}
-    correct(agent, one)
+    correct(agent, example)
     found["one label corrected"] = success(agent)
     found["one corrected, replayed as if played by the replay"] = replayed(agent, None)
     found["one corrected, replayed with weights"] = replayed(agent, CAP)
-    correct(agent, one)
+    correct(agent, example)
     correct(agent, many)
     found[f"{MANY} labels corrected"] = success(agent)
     for lag in (2, 8):
@@ -127,7 +130,7 @@ def main() -> None:
     chosen = parser.parse_args()
     runs = [run(FIRST_SEED + index, chosen.steps) for index in range(chosen.runs)]
     for name in runs[0]:
-        values = np.array([one[name] for one in runs])
+        values = np.array([example[name] for example in runs])
         spread = values.std(ddof=1) if len(values) > 1 else 0.0
         console.print(f"{name}: {values.mean():.3f} +- {spread:.3f}, least {values.min():.3f}")
 

@@ -87,7 +87,7 @@ const kinds = {
     const place = p.entered[m][s];
     const inner = innerOf(p);
     const [a, after] = kinds[inner.kind](inner, t, place, inside, u);
-    return [a, [p.memories[place], after]];
+    return [a, [p.memories[place][a], after]];
   },
 
   mixture(p, t, s, memory, u) {

@@ -145,7 +145,8 @@ def tracked():
     """The policy of an agent behind an automaton that remembers one bit."""
     rng = np.random.default_rng(6)
     entered = rng.integers(0, STATES, (2, STATES)).astype(np.int32)
-    return TrackedPolicy(entered, np.array([0, 1, 1], np.int32), learned(kind="ucbvi"))
+    memories = np.array([[0, 1], [1, 1], [1, 0]], np.int32)
+    return TrackedPolicy(entered, memories, learned(kind="ucbvi"))
 
 
 def mixture():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+from typing import ClassVar, Generic, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
 from app.planning.problem import Plan, PlanBudget
+from app.wire.base import JsonObject
 
 SNAPSHOT_FORMAT = 1
 MODEL_TOLERANCE = 1e-9
@@ -60,17 +61,17 @@ class Agent(ABC, Generic[AnyOptions]):
 
     @property
     def observes(self) -> bool:
-        """Whether it sees numbers as they are, instead of numbered states."""
+        """Whether the agent acts on observed numbers instead of numbered states."""
         return self.options.observes
 
     def planned(self, episode: int) -> None:
-        """Note that a plan was made for an episode, when a log is replayed; `plan` does it itself.
+        """Record that a plan was made for an episode, when a log is replayed.
 
         Only kinds that must know which plan an episode played use this and `plays`.
         """
 
     def plays(self, episode: int, planned: int) -> None:
-        """Note, before it finishes, that an episode plays the plan made for ``planned``."""
+        """Record, before the episode finishes, that it plays the plan made for ``planned``."""
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
         """Learn the transitions of a finished episode; its label may come later."""
@@ -79,7 +80,7 @@ class Agent(ABC, Generic[AnyOptions]):
     def report(
         self, episode: int, final: int, ended: bool = False, observation: Floats | None = None
     ) -> None:
-        """Learn what the last action before the horizon led to, told after the episode was over."""
+        """Learn the state that the last action led to, reported after the episode ended."""
         self.experience.report(episode, final, ended, observation)
 
     def abandon(self, trajectory: Trajectory) -> None:
@@ -87,11 +88,11 @@ class Agent(ABC, Generic[AnyOptions]):
         self.experience.abandon(trajectory)
 
     def label(self, episode: int, label: int, voice: int = 0) -> None:
-        """Set an episode's label of this voice, replacing an earlier one."""
+        """Set the label of an episode in one slot (``voice``), replacing an earlier one."""
         self.experience.set_label(episode, label, voice)
 
-    def withdraw(self, episode: int, voice: int = 0) -> None:
-        """Remove an episode's label of this voice; the agent is as if it had never been given."""
+    def remove_label(self, episode: int, voice: int = 0) -> None:
+        """Remove the label of an episode in one slot, as if it had never been given."""
         self.experience.remove_label(episode, voice)
 
     @abstractmethod
@@ -110,14 +111,14 @@ class Agent(ABC, Generic[AnyOptions]):
         """
 
     def patience(self) -> int:
-        """The number of new labels after which a new plan is worth its time; 0: every episode."""
+        """The number of new labels that justify a new plan; 0 plans for every episode."""
         return 1
 
     def refit(self) -> None:
-        """Fit the new labels, so that the next plan does not have to."""
+        """Fit the model to the new labels now, so that the next `plan` is faster."""
 
     def insight(self) -> Insight | None:
-        """What the agent can say about episodes and its model; None for a kind without one."""
+        """The insight of the agent's model; None for a kind without a model."""
         return None
 
     def packed_insight(self) -> bytes | None:
@@ -132,12 +133,12 @@ class Agent(ABC, Generic[AnyOptions]):
     def check_budget(self) -> None:
         """Refuse a specification whose plans could not fit the budget."""
 
-    def progress(self) -> dict[str, Any]:
+    def progress(self) -> JsonObject:
         """The progress of this kind, as plain JSON."""
         return {}
 
     def warnings(self) -> list[str]:
-        """What is allowed but probably not intended, one sentence each."""
+        """Warnings about a valid specification that is probably a mistake, one sentence each."""
         return []
 
     def snapshot(self) -> bytes:
@@ -157,7 +158,7 @@ class Agent(ABC, Generic[AnyOptions]):
         return agent
 
     def _own_arrays(self) -> Arrays:
-        """The arrays that a kind keeps beside the experience, because they are slow to compute."""
+        """The arrays of this kind that a snapshot keeps because they are slow to compute."""
         return {}
 
     def _load_own(self, arrays: Arrays) -> None:

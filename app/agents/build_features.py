@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from app.errors import InvalidValue
-from app.learning.arrays import Floats
+from app.learning.arrays import Floats, Integers
+from app.learning.features.automaton import Automaton
 from app.learning.features.base import FeatureMap
-from app.learning.features.events import SIZES, Event, Events
+from app.learning.features.events import SIZES, PathEvent, PathEvents
 from app.learning.features.one_hot import OneHot
 from app.learning.features.table import Table
 from app.learning.spaces import Spaces
-from app.wire.features import (
+from app.wire.specification.features import (
+    AutomatonFeatures,
     EventFeature,
     EventsFeatures,
     Features,
@@ -20,24 +25,24 @@ from app.wire.features import (
     TableFeatures,
 )
 
-_NESTED = "nested lists of numbers, none ragged"
-
 
 def build_features(features: Features, spaces: Spaces) -> FeatureMap | None:
-    """The feature map of a specification over these spaces; None for `auto`, which names none."""
+    """Build the feature map of a specification; None for `auto`, where the agent chooses."""
     match features:
         case OneHotFeatures():
             return build_one_hot(features, spaces)
         case TableFeatures():
             return Table(spaces, _values(features))
+        case AutomatonFeatures():
+            return _automaton(features, spaces)
         case EventsFeatures():
             places = [f"features.events.{i}" for i in range(len(features.events))]
-            return Events(spaces, tuple(map(_event, features.events, places)))
+            return PathEvents(spaces, tuple(map(_event, features.events, places)))
     return None
 
 
 def build_one_hot(features: OneHotFeatures, spaces: Spaces) -> OneHot:
-    """The one-hot map of a specification."""
+    """Build the one-hot map of a specification."""
     parts = set(features.over)
     steps = _chosen_steps(features, spaces.horizon)
     return OneHot(spaces, "step" in parts, "state" in parts, "action" in parts, steps)
@@ -59,19 +64,37 @@ def _chosen_steps(features: OneHotFeatures, horizon: int) -> tuple[int, ...]:
 
 def _values(features: TableFeatures) -> Floats:
     """The values as an array; Table checks its shape."""
-    try:
-        values = np.array(features.values)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidValue("features.values", _NESTED) from error
-    if values.dtype.kind not in "iuf":  # NumPy also converts texts and null
-        raise InvalidValue("features.values", _NESTED)
+    values = _array("features.values", features.values, "iuf")
     if values.ndim < 3:
         raise InvalidValue("features.values", "shape (S, A, d) or (H, S, A, d)")
     return values.astype(np.float64)
 
 
-def _event(event: EventFeature, place: str) -> Event:
-    """The event of one entry; ``place`` is where the client wrote it."""
+def _automaton(features: AutomatonFeatures, spaces: Spaces) -> Automaton:
+    """The automaton of a specification; Automaton checks its shapes."""
+    vectors = _array("features.vectors", features.vectors, "iuf").astype(np.float64)
+    ends = None if features.ends is None else _whole("features.ends", features.ends)
+    return Automaton(spaces, _whole("features.transitions", features.transitions), vectors, ends)
+
+
+def _whole(field: str, nested: list[Any]) -> Integers:
+    return _array(field, nested, "i", "whole numbers").astype(np.int64)
+
+
+def _array(field: str, nested: list[Any], kinds: str, numbers: str = "numbers") -> NDArray[Any]:
+    """Nested lists as an array of one of these NumPy kinds."""
+    expected = f"nested lists of {numbers}, none ragged"
+    try:
+        values = np.array(nested)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidValue(field, expected) from error
+    if values.dtype.kind not in kinds:  # NumPy also converts texts and null
+        raise InvalidValue(field, expected)
+    return values
+
+
+def _event(event: EventFeature, place: str) -> PathEvent:
+    """Build one event; ``place`` is the path of the entry in the client's request."""
     given = [kind for kind in SIZES if getattr(event, kind) is not None]
     if len(given) != 1:
         raise InvalidValue(place, f"exactly one of {', '.join(SIZES)}")
@@ -80,6 +103,6 @@ def _event(event: EventFeature, place: str) -> Event:
     if not all(isinstance(state, int) for state in states):
         raise InvalidValue(f"{place}.{given[0]}", "numbers of states")
     try:
-        return Event(given[0], states)
+        return PathEvent(given[0], states)
     except InvalidValue as error:
         raise InvalidValue(f"{place}.{error.field}", error.expected) from error

@@ -1,8 +1,8 @@
-"""The experience of an agent: its finished episodes, their labels and the transitions they showed.
+"""The experience of an agent: finished episodes, their labels, and counted transitions.
 
-The rest of an agent is a function of its experience and of its specification. A label that is
-replaced or removed leaves no trace. Several people may label one episode: each has a voice, 0, 1,
-2 …, and the label of every voice counts once.
+The model of an agent is a function of its experience and its specification. Replacing or removing a
+label leaves no trace. Several people may label one episode: each label has a slot (``voice`` 0, 1,
+2, …), and every slot counts once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LabelUpdate(NamedTuple):
 
 
 class Experience:
-    """The finished episodes by number, their labels, and the transitions they showed."""
+    """Finished episodes by number, their labels, and the transitions counted from them."""
 
     def __init__(self, spaces: Spaces, observed: int | None = None) -> None:
         self.spaces = spaces
@@ -52,7 +52,7 @@ class Experience:
     def report(
         self, episode: int, final: int, ended: bool = False, observation: Floats | None = None
     ) -> None:
-        """Report what the last action of a finished episode led to, if that is still unknown.
+        """Report the state after the last action of a finished episode, if it is still unknown.
 
         An agent that sees numbers is told the ``observation`` (k,) instead of the state ``final``.
         """
@@ -60,14 +60,14 @@ class Experience:
         if known is None or known.is_reported:
             raise InvalidValue("episode", f"one whose end is unknown, {episode} is not one")
         if self.observed is not None:
-            whole = replace(known, final_observation=observation, ended=ended)
-            whole.check_observations(self.observed)
-            self.episodes[episode] = whole
+            reported = replace(known, final_observation=observation, ended=ended)
+            reported.check_observations(self.observed)
+            self.episodes[episode] = reported
             return
-        whole = replace(known, final=final, ended=ended)
-        whole.check(self.spaces.states, self.spaces.actions, self.spaces.horizon)
-        self.transitions.report(whole)
-        self.episodes[episode] = whole
+        reported = replace(known, final=final, ended=ended)
+        reported.check(self.spaces.states, self.spaces.actions, self.spaces.horizon)
+        self.transitions.report(reported)
+        self.episodes[episode] = reported
 
     def abandon(self, trajectory: Trajectory) -> None:
         """Count the transitions of an abandoned episode; it never gets a label."""
@@ -75,7 +75,7 @@ class Experience:
         self.transitions.add(trajectory)
 
     def set_label(self, episode: int, label: int, voice: int = 0) -> None:
-        """Set a finished episode's label of this voice, replacing an earlier one."""
+        """Set the label of a finished episode in one slot, replacing an earlier one."""
         if episode not in self.episodes:
             raise InvalidValue("episode", f"a finished episode; {episode} is not finished")
         if isinstance(label, float) or label not in (0, 1):
@@ -87,13 +87,13 @@ class Experience:
         self.changes.append(LabelUpdate(episode, int(label), 1, voice))
 
     def remove_label(self, episode: int, voice: int = 0) -> None:
-        """Remove an episode's label of this voice, if it has one."""
+        """Remove the label of an episode in one slot, if there is a label."""
         if (episode, voice) in self.labels:
             removed = self.labels.pop((episode, voice))
             self.changes.append(LabelUpdate(episode, removed, -1, voice))
 
     def sorted_labels(self) -> list[tuple[int, int]]:
-        """(episode, label) of every voice, sorted: the order does not depend on when they came."""
+        """The labels as sorted (episode, label) pairs; the order of arrival does not count."""
         return sorted((episode, label) for (episode, _), label in self.labels.items())
 
     @property
@@ -153,7 +153,7 @@ class Experience:
     def _observations(
         self, arrays: Mapping[str, NDArray[Any]], cuts: NDArray[np.int64]
     ) -> Sequence[NDArray[np.float64] | None]:
-        """What was seen in each stored episode; None for those whose states are numbered."""
+        """The observations of each stored episode; None where states are numbered."""
         if self.observed is None:
             if "observations" in arrays:
                 raise InvalidValue("observations", "none")

@@ -1,20 +1,21 @@
-"""What an agent can say about its episodes and its model: the interface that pages and views use.
+"""Insight: what an agent's model says about episodes, steps and states, for pages and views.
 
-An agent kind returns an `Insight` of its own. `TabularInsight` serves the kinds that count states;
-`reinforce` has one for observed numbers. What a kind cannot say is None or empty.
+Each agent kind returns its own `Insight`. `TabularInsight` serves the kinds with numbered states,
+`ObservationInsight` and `SmoothInsight` those with observed numbers. Methods return None or an
+empty list where a kind has no answer.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import astuple, dataclass, fields
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
 
 from app.agents.kinds import DEFAULT_KIND, agent_class
-from app.agents.optimism import Optimism
 from app.errors import SnapshotError
 from app.learning.arrays import Arrays, Floats, Integers, pack_arrays, unpack_arrays
 from app.learning.trajectory import Trajectory
@@ -25,8 +26,45 @@ _KIND = "kind"  # the entry that names the agent kind; the oldest bytes have non
 
 
 @dataclass(frozen=True)
+class Optimism:
+    """The paper's optimism at episode t. A field is None where the constants do not define it.
+
+    The units are those of features scaled so that no trajectory has a norm above 1; ``scale`` is
+    what the features are divided by.
+    """
+
+    episode: float  # t
+    episodes: float  # N
+    scale: float
+    delta: float | None  # the failure probability of one bound
+    kappa: float | None
+    beta: float | None  # beta_t(delta)
+    radius: float  # sqrt(kappa) beta_t, or the tuned radius: factor of every norm
+    width: float  # the most that is added to the prediction of any episode for its weights
+    value: float | None  # of the last optimistic plan, at the start
+    condition_number: float | None  # of Sigma_t
+    condition_bound: float | None  # what the lemma says of it
+    sandwich: float | None  # bounds the sum of the steps' widths by the whole episode's
+    regret_bound: float | None  # of the theorem, after N episodes
+    informative_from: float | None  # the N from which the regret bound is below N
+
+    def packed(self) -> Floats:
+        """All fields as one vector; NaN stands for None."""
+        return np.array([math.nan if number is None else number for number in astuple(self)])
+
+    @classmethod
+    def unpacked(cls, numbers: Floats) -> Self | None:
+        """Unpack the vector that `packed` returned; None for an empty vector."""
+        names = [field.name for field in fields(cls)]
+        if len(numbers) != len(names):
+            return None
+        values: list[Any] = [None if math.isnan(number) else number for number in numbers.tolist()]
+        return cls(**dict(zip(names, values, strict=True)))
+
+
+@dataclass(frozen=True)
 class Shares:
-    """What each step of an episode added to the log-odds of a good label."""
+    """The contribution of each step of an episode to the log-odds of a good label."""
 
     offset: float  # the log-odds before the first step
     steps: Floats  # (n,)
@@ -40,7 +78,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class StepExplanation:
-    """Why an action was taken."""
+    """Why a policy took an action."""
 
     visits: int  # how often it was tried there
     success_probability: float
@@ -49,7 +87,7 @@ class StepExplanation:
 
 @dataclass(frozen=True)
 class Axis:
-    """One observed number, cut into cells between its bounds."""
+    """One observed number, divided into cells between its bounds."""
 
     dimension: int
     low: float
@@ -85,7 +123,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Follower:
-    """What may follow a state and an action."""
+    """A possible successor of a state and an action."""
 
     state: int | None  # None for an end whose state was not reported
     ended: bool
@@ -94,7 +132,7 @@ class Follower:
 
 @dataclass(frozen=True)
 class Transition:
-    """The estimate for one state and action that was tried."""
+    """The estimated successors of one state and action."""
 
     state: int
     action: int
@@ -103,7 +141,7 @@ class Transition:
 
 @dataclass(frozen=True)
 class ModelDocument:
-    """The learned model as plain lists, with indices of states and actions; None: no such part."""
+    """The learned model as plain lists over indices; a part is None if the kind lacks it."""
 
     features: str  # what the weights belong to
     weights: list[float]  # in log-odds of a good label
@@ -127,7 +165,7 @@ class Insight(ABC):
 
     @abstractmethod
     def share(self, trajectory: Trajectory) -> Shares | None:
-        """What each step of the episode added to its prediction; None when it is unknown."""
+        """The contribution of each step to the predicted log-odds; None when it is unknown."""
 
     @abstractmethod
     def explain(
@@ -137,14 +175,14 @@ class Insight(ABC):
         memory: tuple[int, ...],
         rng: np.random.Generator,
     ) -> StepExplanation | None:
-        """Why ``policy`` took the last action of ``played``; ``memory`` is the policy's after it.
+        """Explain why ``policy`` took the last action of ``played``; its memory is ``memory``.
 
         Without a policy the episode is over.
         """
 
     @abstractmethod
     def success_map(self, dimensions: tuple[int, int] | None = None) -> SuccessMap | None:
-        """Where episodes succeed. ``dimensions`` chooses two of the observed numbers."""
+        """The probability of success by state, or over two observed numbers (``dimensions``)."""
 
     @abstractmethod
     def document(self) -> ModelDocument | None:
@@ -155,7 +193,7 @@ class Insight(ABC):
         return None
 
     def least_known(self, count: int) -> list[Pair]:  # noqa: ARG002
-        """The actions that were tried least, in states that were visited."""
+        """The actions tried least, among the states that were visited."""
         return []
 
     def tried(self, state: int, action: int) -> int:  # noqa: ARG002
@@ -163,7 +201,7 @@ class Insight(ABC):
         return 0
 
     def followers(self, state: int, action: int, most: int) -> list[Follower]:  # noqa: ARG002
-        """What followed a state and an action, the most probable first."""
+        """The successors of a state and an action, most probable first."""
         return []
 
     @abstractmethod
@@ -173,7 +211,7 @@ class Insight(ABC):
     @classmethod
     @abstractmethod
     def from_arrays(cls, arrays: Arrays) -> Self:
-        """The insight that gave ``arrays``."""
+        """Restore an insight from what ``arrays`` returned."""
 
 
 def pack_insight(kind: str, insight: Insight) -> bytes:

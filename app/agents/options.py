@@ -10,8 +10,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from app.wire.base import Strict
-from app.wire.features import Features, OneHotFeatures
+from app.wire.specification.features import Features, OneHotFeatures
 
+MOST_EPISODES = 10**18
 DIRECT = OneHotFeatures(over=("step", "state", "action"))  # the paper's direct parametrisation
 
 
@@ -19,6 +20,7 @@ class Options(Strict):
     """The options of an agent kind; a subclass per kind fixes ``kind``."""
 
     observes: ClassVar[bool] = False  # sees numbers as they are, instead of numbered states
+    needs_bounds: ClassVar[bool] = False  # of the numbers that it sees
     default_features: ClassVar[Features | None] = None  # where the client chooses none
 
     kind: str
@@ -43,7 +45,7 @@ class TunedOptions(Options):
         description="added to the value of a place never visited",
     )
     prior_deviation: float = Field(
-        default=3.0, strict=True, gt=0, le=100, description="of a weight, before any label"
+        default=3.0, strict=True, ge=1e-6, le=100, description="of a weight, before any label"
     )
 
 
@@ -62,7 +64,13 @@ class OptimistOptions(TunedOptions):
         le=100,
         description="optimism in deviations of the posterior (tuned)",
     )
-    episodes: int = Field(default=1000, strict=True, ge=1, description="N of the paper's constants")
+    episodes: int = Field(
+        default=1000,
+        strict=True,
+        ge=1,
+        le=MOST_EPISODES,
+        description="N of the paper's constants",
+    )
     delta: float = Field(
         default=0.05,
         strict=True,
@@ -73,7 +81,7 @@ class OptimistOptions(TunedOptions):
     norm_bound: float = Field(
         default=5.0,
         strict=True,
-        gt=0,
+        ge=1e-6,
         le=100,
         description="B, bounds the norm of the weights of features scaled to norm 1 (paper)",
     )
@@ -92,7 +100,7 @@ class GridOptions(OptimistOptions, PlanningOptions):
     paper_epsilon: float = Field(
         default=1.0,
         strict=True,
-        gt=0,
+        ge=1e-6,
         le=1000,
         description='epsilon of the paper\'s programme, with "planner": "paper"',
     )

@@ -9,9 +9,11 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from app.agents.kinds import AGENT_KINDS, DEFAULT_KIND, Algorithm
 from app.errors import InvalidValue
 from app.wire.base import Strict
-from app.wire.features import Features
+from app.wire.specification.features import Features
 
-Bound = Annotated[float, Field(ge=-1e9, le=1e9)]
+UNBOUNDED = 1e9
+"""The bound of a number that has none."""
+Bound = Annotated[float, Field(ge=-UNBOUNDED, le=UNBOUNDED)]
 
 
 class ObservationBounds(Strict):

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from app.simulation.experiment import Experiment
     from app.simulation.runner import Setting
 
+if TYPE_CHECKING:
+    from app.wire.base import JsonObject
+
 
 class SimulateCommand(TyperCommand):
     """A command whose help lists the tasks and agent kinds; they are loaded for it alone."""
@@ -90,7 +93,7 @@ def simulate(
     _report(result, out / f"{task}-{kind}")
 
 
-def _parse_features(text: str) -> dict[str, Any] | None:
+def _parse_features(text: str) -> JsonObject | None:
     """Parse the option --features; None means the features that suit the task."""
     if text == "suggested":
         return None
@@ -101,7 +104,7 @@ def _parse_features(text: str) -> dict[str, Any] | None:
     return _parse_object(text, "features")
 
 
-def _parse_object(text: str, field: str) -> dict[str, Any]:
+def _parse_object(text: str, field: str) -> JsonObject:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:

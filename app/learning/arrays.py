@@ -19,8 +19,9 @@ Integers = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
 
 _FORMAT = "format"  # the entry that holds the version
-# Each entry of an npz file has a CRC-32, which is checked when it is read. Damage outside the
-# entries shows as one of the other errors.
+_CHECKED = b"plaudit\x01"  # a CRC-32 of the rest follows; the oldest bytes have neither
+_CHECKSUM = struct.Struct("<I")
+# Each entry of an npz file has a CRC-32 of its own, which is checked when it is read.
 _BAD_BYTES = (
     OSError,
     ValueError,
@@ -36,13 +37,17 @@ _BAD_BYTES = (
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]], version: int = 1) -> bytes:
-    """Pack named arrays as a compressed npz file; ``version`` is that of their layout."""
+    """Pack named arrays: a checksum, then a compressed npz file.
+
+    ``version`` is that of their layout.
+    """
     if _FORMAT in arrays:
         raise ValueError(f"an array cannot be named {_FORMAT!r}: the version is stored there")
     buffer = io.BytesIO()
     entries = {_FORMAT: np.array(version), **arrays}
     np.savez_compressed(buffer, allow_pickle=False, **entries)
-    return buffer.getvalue()
+    content = buffer.getvalue()
+    return _CHECKED + _CHECKSUM.pack(zlib.crc32(content)) + content
 
 
 def unpack_arrays(packed: bytes, what: str, version: int = 1) -> Arrays:
@@ -50,6 +55,7 @@ def unpack_arrays(packed: bytes, what: str, version: int = 1) -> Arrays:
 
     Bytes without a version count as version 1.
     """
+    packed = _without_checksum(packed, what)
     try:
         with np.load(io.BytesIO(packed), allow_pickle=False) as stored:
             arrays: Arrays = {key: stored[key] for key in stored.files}
@@ -59,3 +65,14 @@ def unpack_arrays(packed: bytes, what: str, version: int = 1) -> Arrays:
     if found != version:
         raise SnapshotError(f"the {what} has format {found}; expected format {version}")
     return arrays
+
+
+def _without_checksum(packed: bytes, what: str) -> bytes:
+    """The npz file, once its checksum is verified."""
+    if not packed.startswith(_CHECKED):
+        return packed
+    start = len(_CHECKED) + _CHECKSUM.size
+    content, checksum = packed[start:], packed[len(_CHECKED) : start]
+    if _CHECKSUM.pack(zlib.crc32(content)) != checksum:
+        raise SnapshotError(f"cannot read the {what}: its checksum is wrong")
+    return content

@@ -1,1 +1,1 @@
-"""Agents against known tasks, in process: what `plaudit simulate` and the benchmarks run."""
+"""Agents on known tasks, in this process: what `plaudit simulate` and the benchmarks run."""

@@ -22,7 +22,7 @@ BAR = 20
 
 @dataclass(frozen=True)
 class Curve:
-    """How one agent's success probability grew, for several seeds."""
+    """The success probability of one agent over episodes, for several seeds."""
 
     label: str
     episodes: NDArray[np.int64]  # (points,): labels learned from, growing
@@ -50,14 +50,14 @@ class Curve:
 
 @dataclass(frozen=True)
 class Levels:
-    """What a curve is held against."""
+    """Reference levels of a curve: the best possible and the random success."""
 
     optimum: float
     uniform: float
 
 
 def draw_curves(path: Path, title: str, curves: list[Curve], levels: Levels) -> None:
-    """Write the picture of one or more curves; ``path`` ends in .png (or .svg, .pdf)."""
+    """Draw one or more curves to a file; ``path`` ends in .png (or .svg, .pdf)."""
     # Agg draws without a display; the pyplot state machine, which would keep figures, is not used.
     figure = load_extra("matplotlib.figure").Figure(figsize=(8, 4.5), layout="constrained")
     load_extra("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
@@ -99,7 +99,7 @@ def _colours(count: int) -> list[str]:
 
 
 def curve_table(title: str, curve: Curve, levels: Levels) -> Table:
-    """A few rows of the curve for a terminal, with a bar up to the optimum."""
+    """Some rows of the curve for a terminal, with a bar relative to the optimum."""
     table = Table(
         title=title, title_justify="left", caption_justify="left", box=None, pad_edge=False
     )
@@ -120,7 +120,7 @@ def curve_table(title: str, curve: Curve, levels: Levels) -> Table:
 
 
 def _rows(episodes: NDArray[np.int64]) -> list[int]:
-    """The points nearest after each checkpoint, and the last one."""
+    """The first point after each checkpoint, and the last point."""
     found = np.searchsorted(episodes, [c for c in CHECKPOINTS if c <= episodes[-1]])
     return sorted({*found.tolist(), len(episodes) - 1})
 

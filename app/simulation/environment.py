@@ -1,4 +1,4 @@
-"""Stepping through a task, and what a policy is truly worth in it."""
+"""Play episodes of a task, and evaluate the true success of a policy."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from app.simulation.tasks.base import Task
 
 
 class Environment:
-    """One episode at a time: ``reset``, then at most H times ``step``.
+    """Plays one episode at a time: ``reset``, then at most H times ``step``.
 
-    It reads along as the task's judge does, so that ``success_probability`` is known at the end.
+    It runs the task's judge along with the episode, so that ``success_probability`` is known at the
+    end.
     """
 
     def __init__(self, task: Task) -> None:
@@ -40,7 +41,7 @@ class Environment:
         self._memory = task.judge.first
 
     def reset(self, rng: np.random.Generator) -> int:
-        """Start an episode whose luck comes from ``rng``; its first state."""
+        """Start an episode with random numbers from ``rng``. Return its first state."""
         self._rng = rng
         self.state = bisect_right(self._start, rng.random())
         self.steps = 0
@@ -49,7 +50,7 @@ class Environment:
         return self.state
 
     def step(self, action: int) -> tuple[int, bool]:
-        """Act; the state that follows, and whether the environment ended the episode in it."""
+        """Take an action. Return the next state and whether the environment ended the episode."""
         if self._rng is None or self.done:
             raise RuntimeError("reset the environment before stepping: the episode is over")
         self._memory = self._update[self._memory, self.state, action]
@@ -62,29 +63,29 @@ class Environment:
 
     @property
     def done(self) -> bool:
-        """Whether the environment ended the episode, or its horizon is reached."""
+        """Whether the episode is over, by the environment or by the horizon."""
         return self.ended or self.steps == self.task.horizon
 
     @property
     def success_probability(self) -> float:
-        """P(good | what was played), once the episode is done."""
+        """The true probability of a good label for the finished episode."""
         judge = self.task.judge
         if self.ended:
             return float(judge.ended[self._memory, self.state])
         return float(judge.alive[self._memory])
 
     def label(self) -> int:
-        """Draw the label of the episode that is done."""
+        """Draw the label of the finished episode."""
         if self._rng is None or not self.done:
             raise RuntimeError("the episode is not over")
         return int(self._rng.random() < self.success_probability)
 
 
 def evaluate(task: Task, policy: Policy, rollouts: int = 2000, seed: int = 0) -> float:
-    """The mean success probability of a policy over ``rollouts`` episodes, or exactly.
+    """The true mean success probability of a policy, exact or over ``rollouts`` episodes.
 
-    It is exact for a policy that acts from step and state alone. Otherwise episode i meets the
-    same luck under every policy and at every call with the same seed.
+    It is exact for a policy that acts on step and state alone. Otherwise episode i has the same
+    random numbers under every policy and at every call with the same seed.
     """
     if isinstance(policy, UniformPolicy):
         return task.uniform()
@@ -98,7 +99,7 @@ def evaluate(task: Task, policy: Policy, rollouts: int = 2000, seed: int = 0) ->
 
 
 def _played(task: Task, policy: Policy, rollouts: int, seed: int) -> float:
-    """Play any policy, one ``act`` at a time."""
+    """Simulate any policy by calling ``act`` at every step."""
     world, S, A = tables(task), task.states, task.actions
     total = 0.0
     for episode in range(rollouts):

@@ -1,4 +1,4 @@
-"""Many seeds of one setting, in parallel processes, and what they say together."""
+"""Run many seeds of one setting in parallel processes, and summarise them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from app.simulation.curve import Curve, Levels
 from app.simulation.runner import Run, Setting, prepare, run
+from app.wire.base import JsonObject
 
 POLL_SECONDS = 0.2
 POINTS = 60  # of a learning curve
@@ -24,7 +25,7 @@ _played: Any = None  # in a worker: the counter that it shares with the parent
 
 @dataclass(frozen=True)
 class Experiment:
-    """The runs of all seeds, and the levels they are held against."""
+    """The runs of all seeds, and the reference levels of the task."""
 
     setting: Setting
     runs: list[Run]
@@ -32,11 +33,11 @@ class Experiment:
     uniform: float
 
     def reached_median(self) -> float | None:
-        """The median of the episodes until good enough."""
+        """The median number of episodes until the agent was good enough."""
         return reached_median([run.reached for run in self.runs])
 
     def failed(self) -> int:
-        """How many seeds never became good enough."""
+        """The number of seeds that never became good enough."""
         return sum(run.reached is None for run in self.runs)
 
     def regret_mean(self) -> float:
@@ -44,7 +45,7 @@ class Experiment:
         return statistics.fmean(run.regret for run in self.runs)
 
     def curve(self, label: str) -> Curve:
-        """The policies' true success probability, averaged over stretches of episodes."""
+        """The true success probability of the policies, averaged over groups of episodes."""
         values = np.array([run.values for run in self.runs])
         edges = np.unique(np.linspace(0, values.shape[1], POINTS + 1).round().astype(int))
         means = np.add.reduceat(values, edges[:-1], axis=1) / np.diff(edges)
@@ -54,8 +55,8 @@ class Experiment:
         """The best possible and the uniformly random success probability."""
         return Levels(self.optimum, self.uniform)
 
-    def summary(self) -> dict[str, Any]:
-        """Everything that was measured, ready for JSON."""
+    def summary(self) -> JsonObject:
+        """All measurements as plain JSON."""
         return {
             "setting": asdict(self.setting),
             "optimum": self.optimum,
@@ -68,7 +69,7 @@ class Experiment:
 
 
 def reached_median(reached: Sequence[int | None]) -> float | None:
-    """The median of episodes until good enough; a run that never was counts as infinite."""
+    """The median number of episodes until good enough; a run that never was counts as infinite."""
     middle = statistics.median(math.inf if episodes is None else episodes for episodes in reached)
     return middle if math.isfinite(middle) else None
 
@@ -79,7 +80,7 @@ def experiment(
     jobs: int | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Experiment:
-    """Run every seed; ``progress`` is told how many episodes were played in all."""
+    """Run every seed; ``progress`` is called with the number of episodes played in all."""
     task, _ = prepare(setting, seeds[0])
     workers = max(1, min(jobs or os.cpu_count() or 1, len(seeds)))
     context = multiprocessing.get_context("spawn")

@@ -1,4 +1,4 @@
-"""Packages that only simulation needs, imported when they are first used."""
+"""Optional packages of the extra ``simulate``, imported when they are first used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from app.errors import PlauditError
 
 
 class MissingExtra(PlauditError):
-    """A package that is not installed because its extra was not asked for."""
+    """An optional package that is not installed."""
 
     def __init__(self, package: str) -> None:
         super().__init__(package)
@@ -20,7 +20,7 @@ class MissingExtra(PlauditError):
 
 
 def load_extra(module: str) -> ModuleType:
-    """Import a module of the extra ``simulate``, or say how to install it."""
+    """Import a module of the extra ``simulate``; the error says how to install it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

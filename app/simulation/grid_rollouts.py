@@ -1,4 +1,4 @@
-"""Compiled rollouts of the planners' grid policies: thousands of episodes in milliseconds."""
+"""Compiled rollouts of grid policies: thousands of episodes in milliseconds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Controller(NamedTuple):
     """A ``GridPolicy`` on P tracked states as plain arrays; without a tracker P = S and M = 1."""
 
     entered: Integers  # (M, S)
-    memories: Integers  # (P,)
+    memories: Integers  # (P, A)
     delta: float
     lowest: int
     highest: int
@@ -34,9 +34,9 @@ class _Controller(NamedTuple):
 def grid_value(
     task: Task, policy: GridPolicy, n: int, seed: int, tracked: TrackedPolicy | None = None
 ) -> float:
-    """The mean success probability of ``n`` episodes; the luck is that of ``rollouts``.
+    """The mean success probability of ``n`` episodes, with the random numbers of ``rollouts``.
 
-    ``tracked`` is the policy that ``policy`` is the inner one of, if there is one.
+    ``tracked`` is the policy that wraps ``policy``, if it acts on tracked states.
     """
     return float(_mean_success(tables(task), _controller(policy, tracked), n, seed))
 
@@ -46,7 +46,7 @@ def _controller(policy: GridPolicy, tracked: TrackedPolicy | None) -> _Controlle
         entered, memories = tracked.entered, tracked.memories
     else:
         entered = np.arange(policy.low.shape[1], dtype=np.int32)[None]
-        memories = np.zeros_like(entered[0])
+        memories = np.zeros(policy.weights.shape[1:], dtype=np.int32)
     return _Controller(
         np.ascontiguousarray(entered, dtype=np.int64),
         np.ascontiguousarray(memories, dtype=np.int64),
@@ -70,13 +70,12 @@ def _mean_success(world: Tables, controller: _Controller, n: int, seed: int) -> 
 
 @njit(cache=True)
 def _success(world: Tables, controller: _Controller, episode: int, seed: int) -> float:
-    """P(good) of one episode; ``GridPolicy.act`` and ``Task``'s judge, side by side."""
+    """The success probability of one episode: ``GridPolicy.act`` and the judge, compiled."""
     S, A = controller.entered.shape[1], controller.weights.shape[2]
     state = pick(world.start, 0, S, random_unit(seed, episode, 2 * world.horizon))
     judged, index, memory = world.first, 0, 0
     for step in range(world.horizon):
         tracked = controller.entered[memory, state]
-        memory = controller.memories[tracked]
         low = controller.low[step, tracked]
         within = min(max(index, low), controller.high[step, tracked])
         action = int(controller.actions[controller.offsets[step, tracked] + within - low])
@@ -84,6 +83,7 @@ def _success(world: Tables, controller: _Controller, episode: int, seed: int) ->
         index += whole + (random_unit(seed, episode, 2 * step + 1) < theta)
         index = min(max(index, controller.lowest), controller.highest)
         judged = world.update[judged, state, action]
+        memory = controller.memories[tracked, action]
         row = state * A + action
         unit = random_unit(seed, episode, 2 * step)
         column = world.columns[

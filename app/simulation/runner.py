@@ -1,4 +1,4 @@
-"""One agent against one task: episodes, labels, and how good the agent has become."""
+"""Run one agent on one task: episodes, labels, and measurements of its success."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from app.planning.problem import Plan, PlanBudget
 from app.simulation.environment import Environment, evaluate
 from app.simulation.tasks import load_task
 from app.simulation.tasks.base import Task
+from app.wire.base import JsonObject
 from app.wire.validation import parse
 
 GOOD_ENOUGH = 0.9  # of the optimum
@@ -26,12 +27,12 @@ _WORLD, _FLIPS, _VALUES = 101, 102, 103  # addresses of the generators
 
 @dataclass(frozen=True)
 class Setting:
-    """How an agent is run: what it is, and what makes its life hard."""
+    """The agent of a run, and its difficulties: late labels, wrong labels, parallel episodes."""
 
     task: str
     episodes: int
-    algorithm: dict[str, Any] = field(default_factory=lambda: {"kind": DEFAULT_KIND})
-    features: dict[str, Any] | None = None  # None: those that suit the task
+    algorithm: JsonObject = field(default_factory=lambda: {"kind": DEFAULT_KIND})
+    features: JsonObject | None = None  # None: those that suit the task
     parallel: int = 1  # episodes that run side by side
     delay: int = 0  # labels come this many episodes late
     flips: float = 0.0  # share of labels that are wrong
@@ -42,7 +43,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Run:
-    """What happened with one seed."""
+    """The measurements of one seed."""
 
     seed: int
     values: list[float]  # the true success probability of the policy of each episode
@@ -53,7 +54,7 @@ class Run:
 
 
 def prepare(setting: Setting, seed: int) -> tuple[Task, Agent[Any]]:
-    """The task and a new agent for it; what is wrong with a setting shows here."""
+    """Create the task and a new agent; errors in a setting are raised here."""
     task = load_task(setting.task)
     spec = {
         "states": task.states,
@@ -75,7 +76,7 @@ def run(setting: Setting, seed: int, progress: Callable[[int], None] = lambda _:
 
 
 class _Game:
-    """The loop of episodes, with labels that may be late or wrong."""
+    """The loop over episodes, with labels that may be late or wrong."""
 
     def __init__(self, task: Task, agent: Agent[Any], setting: Setting, seed: int) -> None:
         self.task, self.agent, self.setting, self.seed = task, agent, setting, seed
@@ -108,7 +109,7 @@ class _Game:
         return self.setting.stop and self.reached is not None
 
     def _one(self, number: int) -> float:
-        """One episode, on the last plan unless a new one is due; the plan's true value."""
+        """Play one episode, with a new plan if one is due. Return the plan's true value."""
         labels = len(self.agent.experience.labels)
         if self.plan is None or labels - self.planned_at >= self.agent.patience():
             self.plan = self.agent.plan(number, certify=False)
@@ -118,7 +119,7 @@ class _Game:
         return self.value
 
     def _side_by_side(self, numbers: range) -> list[float]:
-        """Episodes that start before any of them is learned from, each with its own plan."""
+        """Play episodes that start before the agent learns from any of them, a plan for each."""
         plans: list[Plan] = []
         for number in numbers:
             pending = [plan.policy for plan in plans]
@@ -128,7 +129,7 @@ class _Game:
         return [self._value(plan.policy, n) for n, plan in zip(numbers, plans, strict=True)]
 
     def _value(self, policy: Policy, number: int) -> float:
-        """Each plan meets other luck: with the same for all, its error would add up to regret."""
+        """The true value of a plan, with its own random numbers so that errors average out."""
         luck = int(uniform(self.seed, number, _VALUES) * 2.0**53)
         return evaluate(self.task, policy, self.setting.rollouts, luck)
 
@@ -159,7 +160,7 @@ class _Game:
             self.agent.label(*self.unlabelled.popleft())
 
     def _look(self, episodes: int, optimum: float) -> None:
-        """Evaluate the exploit policy, often early and until it is good enough."""
+        """Evaluate the exploit policy, more often at first, until it is good enough."""
         if self.reached is not None:
             return
         self.labels = len(self.agent.experience.labels)

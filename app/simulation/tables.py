@@ -1,4 +1,4 @@
-"""A task's tables in the form that compiled loops read, and the random numbers they share."""
+"""The tables of a task as arrays for compiled loops, with their random numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.simulation.tasks.base import Task
 class Tables(NamedTuple):
     """The true model as compressed rows of cumulative probabilities, and the judge's automaton.
 
-    Row ``s * A + a`` is ``columns[indptr[row]:indptr[row + 1]]``, the columns as in ``Task``.
+    Row ``s * A + a`` is ``columns[indptr[row]:indptr[row + 1]]``, with columns as in ``Task``.
     """
 
     horizon: int
@@ -31,7 +31,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def tables(task: Task) -> Tables:
-    """The tables of a task, built once."""
+    """The tables of a task, built once and cached."""
     matrix = task.transitions.reshape(task.states * task.actions, -1)
     rows, columns = np.nonzero(matrix)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=1))])
@@ -50,7 +50,7 @@ def tables(task: Task) -> Tables:
 
 
 def _closed(cumulative: Floats, ends: Integers) -> Floats:
-    """Make every row end in exactly one, so that rounding can never draw past its last entry."""
+    """Set the end of every row to exactly one, so that rounding never draws past its last entry."""
     cumulative[ends - 1] = 1.0
     return cumulative
 
@@ -65,10 +65,10 @@ def _mix(value: np.uint64) -> np.uint64:
 
 @njit(cache=True)
 def random_unit(seed: int, episode: int, draw: int) -> float:
-    """The number in [0, 1) of an address: ``randomness.uniform``, for compiled loops.
+    """The number in [0, 1) of an address: ``randomness.uniform``, compiled.
 
-    Addressed numbers make every policy meet the same luck: comparing two of them is then far
-    less noisy, and no array of random numbers has to be drawn first.
+    With addressed numbers every policy meets the same random numbers, so that comparing two
+    policies has far less noise, and no array of random numbers is drawn first.
     """
     bits = _mix(_mix(_mix(np.uint64(seed)) ^ np.uint64(episode)) ^ np.uint64(draw))
     return float(bits >> np.uint64(11)) * 2.0**-53

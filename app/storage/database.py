@@ -6,15 +6,18 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.errors import StorageUnavailable, UnsafeStart
-from app.storage.migrations import migrate
+from app.storage.blobs.folder import FolderBlobs
+from app.storage.blobs.recordings import recordings_folder
+from app.storage.migrations import current_revision, migrate, newest_revision
 from app.storage.sqlite.engine import (
     checkpoint,
     database_file,
@@ -32,6 +35,11 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 _READERS = 4
+
+ReadConnection = Connection
+"""What queries run on. Other layers hand it to queries and do nothing else with it."""
+Transaction = Connection
+"""What commands and queries of one transaction run on; for other layers as opaque."""
 
 
 def now_milliseconds() -> int:
@@ -67,8 +75,7 @@ class Database:
     async def commit(self, command: Command[Result]) -> Result:
         """Apply a command in a transaction of the writer; returns once it is on disk."""
         results = await asyncio.shield(self.writer.submit(UnitOfWork(commands=[command])))
-        result: Result = results[0]
-        return result
+        return results[0]
 
     async def close(self) -> None:
         """Commit what waits, move the write-ahead log into the file, and release it."""
@@ -91,15 +98,40 @@ class Database:
             log.warning("checkpoint failed", extra={"reason": reason})
 
 
-def prepare_database(url: str) -> None:
-    """Create the database or migrate it to this version's schema; no server may be using it."""
+def prepare_database(url: str, recordings: str | None = None) -> None:
+    """Create the database or migrate it to this version's schema; no server may be using it.
+
+    ``recordings`` is the folder of recordings, by default one beside the database.
+    """
     with lock_database(url):
         engine = make_writing_engine(url)
         try:
-            migrate(engine)
+            migrate(engine, blobs=FolderBlobs(recordings_folder(url, recordings)))
         except SQLAlchemyError as error:
             raise UnsafeStart(
                 f"{database_file(url)} cannot be opened: {reason_of(error)}"
             ) from error
         finally:
             engine.dispose()
+
+
+@contextmanager
+def transaction(url: str, recordings: str | None = None) -> Iterator[Transaction]:
+    """Open a transaction of its own; a server may be using the database at the same time."""
+    database_file(url).parent.mkdir(parents=True, exist_ok=True)
+    engine = make_writing_engine(url)
+    try:
+        _upgrade(engine, url, recordings)
+        with engine.begin() as connection:
+            yield connection
+    except SQLAlchemyError as error:
+        raise StorageUnavailable(f"the database cannot be used: {reason_of(error)}") from error
+    finally:
+        engine.dispose()
+
+
+def _upgrade(engine: Engine, url: str, recordings: str | None) -> None:
+    """Upgrade a database whose schema is out of date, unless a server is using it."""
+    if current_revision(engine) != newest_revision():
+        engine.dispose()
+        prepare_database(url, recordings)

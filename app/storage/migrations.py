@@ -12,22 +12,28 @@ from alembic.util import CommandError
 from sqlalchemy import Engine
 
 from app.errors import UnsafeStart
+from app.storage.blobs.base import BlobStore
+from app.storage.blobs.folder import FolderBlobs
+from app.storage.blobs.recordings import recordings_folder
 
 
-def migrate(engine: Engine, revision: str = "head") -> None:
-    """Upgrade the database; it is created when it is not there."""
+def migrate(engine: Engine, revision: str = "head", blobs: BlobStore | None = None) -> None:
+    """Upgrade the database; it is created when it is not there.
+
+    ``blobs`` is where recordings are kept, by default the folder beside the database.
+    """
     with engine.connect() as connection:
         try:
-            command.upgrade(_config(connection), revision)
+            command.upgrade(_config(connection, blobs or _default_blobs(engine)), revision)
         except CommandError as error:
             raise UnsafeStart(f"a newer version made the database: {error}") from error
         connection.commit()
 
 
-def downgrade(engine: Engine, revision: str) -> None:
+def downgrade(engine: Engine, revision: str, blobs: BlobStore | None = None) -> None:
     """Take the database back to an earlier revision."""
     with engine.connect() as connection:
-        command.downgrade(_config(connection), revision)
+        command.downgrade(_config(connection, blobs or _default_blobs(engine)), revision)
         connection.commit()
 
 
@@ -49,10 +55,16 @@ def known_revisions() -> set[str]:
     }
 
 
-def _config(connection: object) -> Config:
+def _default_blobs(engine: Engine) -> BlobStore:
+    url = engine.url.render_as_string(hide_password=False)
+    return FolderBlobs(recordings_folder(url, None))
+
+
+def _config(connection: object, blobs: BlobStore | None = None) -> Config:
     config = Config()
     config.set_main_option("script_location", str(_folder()))
     config.attributes["connection"] = connection
+    config.attributes["blobs"] = blobs
     return config
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Column, Row, Table
 
-JsonObject = dict[str, Any]
+from app.wire.base import JsonObject as JsonObject
 
 
 class EpisodeStatus(StrEnum):
@@ -30,6 +30,7 @@ class EpisodeMode(StrEnum):
 
     learn = "learn"
     exploit = "exploit"
+    evaluate = "evaluate"  # its result is kept apart from the model
     imported = "imported"
 
 
@@ -43,17 +44,19 @@ class EventKind(StrEnum):
     labelled = "labelled"
     withdrawn = "withdrawn"
     settled = "settled"  # the labels that are there decide
+    cannot_tell = "cannot_tell"  # a labeller answered so
+    retracted = "retracted"  # such an answer was withdrawn
     policy = "policy"  # a policy was published
 
 
-# Events that an agent learns from.
+LABEL_KINDS = frozenset({EventKind.labelled, EventKind.withdrawn})
+# Events that an agent learns from, unless their episode is kept apart from the model.
 LEARNED_KINDS = frozenset(
     {
         EventKind.finished,
         EventKind.reported,
         EventKind.abandoned,
-        EventKind.labelled,
-        EventKind.withdrawn,
+        *LABEL_KINDS,
     }
 )
 
@@ -115,12 +118,15 @@ class EpisodeRow:
     final_observation: list[float] | None
     labels_wanted: int
     labels_given: int
+    cannot_tell: int
     label: int | None
     label_due: int | None
     metadata: JsonObject
     created_at: int
     finished_at: int | None
     labelled_at: int | None
+    started_by: str | None
+    learn_transitions: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,11 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
-    """One entry of an episode's label history. Without a ``label`` it is a withdrawal."""
+    """One entry of an episode's label history.
+
+    Without a ``label`` it is a withdrawal; or, with ``cannot_tell``, an answer whose reason is the
+    ``comment``.
+    """
 
     agent: int
     episode: int
@@ -146,14 +156,15 @@ class LabelRow:
     labeller: str | None
     comment: str | None
     at: int
+    cannot_tell: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
     """An entry of an agent's event log.
 
-    ``label`` belongs to labelled and settled, ``slot`` to labelled and withdrawn, ``final_known``
-    to finished and abandoned, ``policy_version`` to policy.
+    ``label`` belongs to labelled and settled, ``slot`` to labelled, withdrawn, cannot_tell and
+    retracted, ``final_known`` to finished and abandoned, ``policy_version`` to policy.
     """
 
     agent: int
@@ -215,6 +226,7 @@ class KeyRow:
     digest: str
     created_at: int
     revoked_at: int | None
+    agents: list[int] | None = None  # that it is bound to
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +246,7 @@ class RecordingRow:
 
     media_type: str
     size: int
+    blob: str
     at: int
 
 

@@ -22,7 +22,9 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
     text,
+    true,
 )
 
 from app.storage.rows import EpisodeMode, EpisodeStatus, EventKind
@@ -99,12 +101,16 @@ episodes = Table(
     Column("final_observation", JSON(none_as_null=True)),
     Column("labels_wanted", Integer, nullable=False),
     Column("labels_given", Integer, nullable=False),  # in force now
+    Column("cannot_tell", Integer, nullable=False, server_default=text("0")),  # such answers
     Column("label", Integer),  # their majority, once there are enough of them
     Column("label_due", BigInteger),
     Column("metadata", JSON, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
     Column("labelled_at", BigInteger),
+    Column("started_by", String(40)),  # the id of the key that started it
+    # Whether the agent learns from its transitions; false for some evaluations.
+    Column("learn_transitions", Boolean, nullable=False, server_default=true()),
     Index(None, "agent", "status", "number"),
     Index(None, "agent", "external_id"),
     Index(None, "status", "created_at"),
@@ -121,6 +127,20 @@ episodes = Table(
         "labels_given",
         sqlite_where=text("label IS NULL AND labels_given > 0"),
         postgresql_where=text("label IS NULL AND labels_given > 0"),
+    ),
+    Index(
+        "ix_episodes_undecided",
+        "agent",
+        "cannot_tell",
+        sqlite_where=text("label IS NULL AND cannot_tell > 0"),
+        postgresql_where=text("label IS NULL AND cannot_tell > 0"),
+    ),
+    Index(
+        "ix_episodes_evaluated",
+        "agent",
+        "number",
+        sqlite_where=text("mode = 'evaluate' AND label IS NOT NULL"),
+        postgresql_where=text("mode = 'evaluate' AND label IS NOT NULL"),
     ),
     sqlite_with_rowid=False,
 )
@@ -143,8 +163,10 @@ labels = Table(
     Column("id", Integer, primary_key=True),
     Column("agent", BigInteger, nullable=False),
     Column("episode", Integer, nullable=False),
-    Column("slot", Integer, nullable=False),  # 0, 1, …: which of the wanted labels this is
-    Column("label", Integer),  # null: withdrawn
+    # 0, 1, …: which of the wanted labels this is; answers of "cannot tell" have higher numbers.
+    Column("slot", Integer, nullable=False),
+    Column("label", Integer),  # null: withdrawn, unless cannot_tell
+    Column("cannot_tell", Boolean, nullable=False, server_default=false()),
     Column("labeller", String(200)),
     Column("comment", Text),
     Column("at", BigInteger, nullable=False),
@@ -216,6 +238,7 @@ keys = Table(
     Column("digest", String(64), nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("revoked_at", BigInteger),
+    Column("agents", JSON(none_as_null=True)),  # the numbers of those it sees; null: all
     Index(None, "digest", unique=True),
 )
 
@@ -244,7 +267,7 @@ recordings = Table(
     Column("episode", Integer, primary_key=True, autoincrement=False),
     Column("media_type", String(40), nullable=False),
     Column("size", Integer, nullable=False),
-    Column("content", LargeBinary, nullable=False),
+    Column("blob", String(80), nullable=False),  # its name in blob storage
     Column("at", BigInteger, nullable=False),
 )
 

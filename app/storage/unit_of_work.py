@@ -8,7 +8,7 @@ commands run in the writer's transaction: they check that what they were decided
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
@@ -26,8 +26,8 @@ class Command(Protocol[Stored]):
         ...
 
 
-class UnitOfWork(NamedTuple):
+class UnitOfWork(NamedTuple, Generic[Stored]):
     """Steps to append, then commands to apply."""
 
     steps: Sequence[StepTuple] = ()
-    commands: Sequence[Command[Any]] = ()
+    commands: Sequence[Command[Stored]] = ()

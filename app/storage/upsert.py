@@ -12,7 +12,7 @@ _INSERT: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.
 
 
 def insert_or_ignore(
-    connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]
+    connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]
 ) -> None:
     """Insert rows; a row whose key exists is skipped."""
     if rows:
@@ -21,7 +21,7 @@ def insert_or_ignore(
 
 
 def insert_or_update(
-    connection: Connection, table: Table, row: Mapping[str, Any], update: Sequence[str]
+    connection: Connection, table: Table, row: Mapping[str, object], update: Sequence[str]
 ) -> None:
     """Insert a row; where its key exists, set the columns ``update`` to the new values."""
     statement = _INSERT[connection.dialect.name](table)

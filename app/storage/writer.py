@@ -13,7 +13,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -24,13 +24,14 @@ from app.storage.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
 
-Results = list[Any]
+Stored = TypeVar("Stored")
+Results = list[Any]  # inside the queue, where units of work of all types meet
 Outcome = Results | Exception
 """What the commands of a unit of work returned, or why it was not stored."""
 
 
 class _Submission(NamedTuple):
-    unit: UnitOfWork
+    unit: UnitOfWork[Any]
     done: asyncio.Future[Results]
     applied: Callable[[Results], None] | None
     failed: Callable[[], None] | None
@@ -51,10 +52,10 @@ class Writer:
 
     def submit(
         self,
-        unit: UnitOfWork,
-        applied: Callable[[Results], None] | None = None,
+        unit: UnitOfWork[Stored],
+        applied: Callable[[list[Stored]], None] | None = None,
         failed: Callable[[], None] | None = None,
-    ) -> asyncio.Future[Results]:
+    ) -> asyncio.Future[list[Stored]]:
         """Queue a unit of work; the future has its commands' results once they are on disk.
 
         ``applied`` is called with the results in the event loop, in the order of the commits and
@@ -65,7 +66,7 @@ class Writer:
             raise StorageUnavailable("the server is shutting down")
         if self._waiting.qsize() >= self._most_waiting:
             raise Overloaded("too many writes are waiting for the disk")
-        done = self._loop.create_future()
+        done: asyncio.Future[list[Stored]] = self._loop.create_future()
         self._waiting.put(_Submission(unit, done, applied, failed))
         return done
 
@@ -111,11 +112,11 @@ class Writer:
             return [outcomes] * len(units)
         return [self._attempt_one(unit) for unit in units]
 
-    def _attempt_one(self, unit: UnitOfWork) -> Outcome:
+    def _attempt_one(self, unit: UnitOfWork[Any]) -> Outcome:
         outcome = self._attempt([unit])
         return outcome if isinstance(outcome, Exception) else outcome[0]
 
-    def _attempt(self, units: Sequence[UnitOfWork]) -> list[Results] | Exception:
+    def _attempt(self, units: Sequence[UnitOfWork[Any]]) -> list[Results] | Exception:
         """One transaction. Steps go first, together: they depend on nothing in it."""
         try:
             with self._engine.begin() as connection:

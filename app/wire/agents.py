@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import Field, StrictBool, StrictFloat, model_validator
 
 from app.agents.kinds import AGENT_KINDS, Algorithm, FullAlgorithm, default_kind
 from app.agents.kinds import DEFAULT_KIND as DEFAULT_KIND  # pages and the API ask for it here
-from app.wire.base import Answer, LabelsWanted, Learning, Metadata, ShortText, Strict, Wire
-from app.wire.display import Display
-from app.wire.durations import Duration
-from app.wire.features import Features
-from app.wire.spaces import ActionSpace, FullActionSpace, FullStateSpace, StateSpace
+from app.wire.base import (
+    MOST_ITEMS,
+    Answer,
+    Duration,
+    JsonObject,
+    LabelsWanted,
+    Learning,
+    Metadata,
+    ShortText,
+    Strict,
+    Wire,
+)
+from app.wire.evaluations import EvaluationView
+from app.wire.specification.display import Display
+from app.wire.specification.features import Features, NamedState
+from app.wire.specification.spaces import ActionSpace, FullActionSpace, FullStateSpace, StateSpace
 
 
 class Distribution(Strict):
     """First states with their probabilities."""
 
-    states: tuple[StrictInt | StrictStr, ...] = Field(
-        min_length=1, description="as they are sent in steps", examples=[[0, 4]]
+    states: tuple[NamedState, ...] = Field(
+        min_length=1,
+        max_length=MOST_ITEMS,
+        description="as they are sent in steps",
+        examples=[[0, 4]],
     )
     probabilities: tuple[StrictFloat, ...] = Field(
-        min_length=1, description="one for each, one in all", examples=[[0.25, 0.75]]
+        min_length=1,
+        max_length=MOST_ITEMS,
+        description="one for each, one in all",
+        examples=[[0.25, 0.75]],
     )
 
 
@@ -70,7 +87,10 @@ class Specification(Strict):
         description="the same seed and the same requests give the same actions",
     )
     initial_states: (
-        tuple[StrictInt | StrictStr, ...] | tuple[StrictFloat, ...] | Distribution | None
+        Annotated[tuple[NamedState, ...], Field(max_length=MOST_ITEMS)]
+        | Annotated[tuple[StrictFloat, ...], Field(max_length=MOST_ITEMS)]
+        | Distribution
+        | None
     ) = Field(
         default=None,
         description="where episodes start, where that is known: a list of states, all as likely; "
@@ -154,9 +174,14 @@ class AgentView(Specification):
     )
     learning: Learning
     learning_error: str | None = Field(description="why learning failed, if it did")
-    success_rate: float | None = Field(description="share of good labels")
+    success_rate: float | None = Field(
+        description="share of good labels; evaluations are not among them"
+    )
+    evaluation: EvaluationView | None = Field(
+        description="success of the episodes played to evaluate; null before the first result"
+    )
     plan: PlanView | None = Field(description="the plan in force; null before the first")
-    progress: dict[str, Any] = Field(description="where the agent kind is on its way")
+    progress: JsonObject = Field(description="where the agent kind is on its way")
     warnings: list[str] = Field(description="what is allowed but likely not meant")
 
 

@@ -8,10 +8,10 @@ from app.wire.base import Answer, Wire
 from app.wire.episodes import (
     EpisodeSummary,
     Finish,
+    LabelAnswer,
     NewEpisode,
+    NewLabel,
     StartedEpisode,
-    Verdict,
-    VerdictAnswer,
 )
 from app.wire.problems import Problem
 
@@ -30,7 +30,7 @@ class EpisodeFinish(Finish):
     episode: StrictStr = Field(max_length=100, description="the id of the episode")
 
 
-class EpisodeVerdict(Verdict):
+class EpisodeLabel(NewLabel):
     """One label of many."""
 
     episode: StrictStr = Field(max_length=100, description="the id of the episode")
@@ -55,7 +55,7 @@ class ManyFinishes(Wire):
 class ManyLabels(Wire):
     """Labels to give to episodes of any agents."""
 
-    labels: list[EpisodeVerdict] = Field(
+    labels: list[EpisodeLabel] = Field(
         min_length=1, max_length=MOST_ENTRIES, description="of any episodes of any agents"
     )
 
@@ -80,7 +80,7 @@ class LabelResult(Answer):
     """The label that one entry stored, or its problem."""
 
     episode: str = Field(description="the id of the episode, as it was sent")
-    result: VerdictAnswer | None = Field(default=None, description="the label")
+    result: LabelAnswer | None = Field(default=None, description="the label")
     problem: Problem | None = Field(default=None, description="what went wrong instead")
 
 

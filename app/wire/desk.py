@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, StrictStr
+from pydantic import Field, StrictBool, StrictStr, model_validator
 
-from app.wire.base import Action, Answer, Comment, Metadata, ShortText, State, Wire
+from app.wire.base import (
+    Action,
+    Answer,
+    Comment,
+    JsonObject,
+    Metadata,
+    Reason,
+    ShortText,
+    State,
+    Wire,
+)
+from app.wire.episodes import check_reason
 
 RandomName = Annotated[StrictStr, Field(pattern=r"^[0-9a-zA-Z]{8,40}$")]
 
@@ -32,14 +43,21 @@ class DeskEpisodeRequest(DeskRequest):
 
 
 class DeskLabel(DeskEpisodeRequest):
-    """A label for the episode on the desk."""
+    """A label for the episode on the desk. ``again`` replaces the labeller's earlier label."""
 
-    label: Literal[0, 1]
+    label: Literal[0, 1, "cannot_tell"]
     comment: Comment | None = None
+    reason: Reason | None = None  # why the labeller cannot tell
+    again: StrictBool = False
+
+    @model_validator(mode="after")
+    def _reason_fits(self) -> DeskLabel:
+        check_reason(self.label, self.reason)
+        return self
 
 
-class DeskUndo(DeskEpisodeRequest):
-    """Withdraw a label. ``shown`` is the episode on the desk, which is given back."""
+class DeskReturn(DeskEpisodeRequest):
+    """Return to an earlier episode. ``shown`` is the episode on the desk, which is released."""
 
     shown: ShortText | None = None
 
@@ -52,9 +70,10 @@ class DeskState(Answer):
 
 
 class DeskStep(DeskState):
-    """A step to show."""
+    """A step to show; ``choice`` is the index of its action."""
 
     action: Action
+    choice: int
 
 
 class DeskRecording(Answer):
@@ -62,6 +81,13 @@ class DeskRecording(Answer):
 
     media_type: str
     version: int
+
+
+class DeskBox(Answer):
+    """The bounds of the observed numbers; null for no bound."""
+
+    low: list[float | None]
+    high: list[float | None]
 
 
 class DeskEpisode(Answer):
@@ -79,7 +105,8 @@ class DeskEpisode(Answer):
     finished_at: datetime | None
     horizon: int
     terminated: bool
-    display: dict[str, Any] | None
+    display: JsonObject | None
+    box: DeskBox | None  # where states are numbers
     steps: list[DeskStep]
     final: DeskState | None
     recording: DeskRecording | None

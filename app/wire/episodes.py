@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from pydantic import Field, StrictBool, model_validator
+from pydantic import Field, StrictBool, ValidationInfo, field_validator, model_validator
 
 from app.wire.base import (
+    CANNOT_TELL,
     Action,
     Answer,
     Comment,
@@ -15,6 +16,7 @@ from app.wire.base import (
     LabelsWanted,
     Learning,
     Metadata,
+    Reason,
     ShortText,
     State,
     Status,
@@ -27,8 +29,15 @@ class NewEpisode(Wire):
     """An episode to start."""
 
     external_id: ShortText | None = Field(default=None, description="your own name for it")
-    mode: Literal["learn", "exploit"] = Field(
-        default="learn", description="`exploit` plays without bonuses; it is learned from too"
+    mode: Literal["learn", "exploit", "evaluate"] = Field(
+        default="learn",
+        description="`exploit` plays without bonuses, and is learned from too; `evaluate` plays "
+        "the same and wants no label: a result that is given counts only in `evaluation`",
+    )
+    learn_transitions: StrictBool = Field(
+        default=True,
+        description="whether the agent learns from what follows its actions; false takes the "
+        "mode `evaluate`",
     )
     metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
     labels_wanted: LabelsWanted | None = Field(
@@ -42,6 +51,20 @@ class NewEpisode(Wire):
         default=None, description="its first state, answered with the first step"
     )
 
+    @field_validator("labels_wanted")
+    @classmethod
+    def _evaluation_wants_no_label(cls, wanted: int | None, info: ValidationInfo) -> int | None:
+        if wanted is not None and info.data.get("mode") == "evaluate":
+            raise ValueError("nothing: the mode evaluate wants no label")
+        return wanted
+
+    @field_validator("learn_transitions")
+    @classmethod
+    def _only_evaluations_teach_nothing(cls, learns: bool, info: ValidationInfo) -> bool:
+        if not learns and info.data.get("mode") in ("learn", "exploit"):
+            raise ValueError('true, or the mode "evaluate": other episodes are learned from')
+        return learns
+
 
 class EpisodeSummary(Answer):
     """An episode without its steps."""
@@ -50,13 +73,17 @@ class EpisodeSummary(Answer):
     agent: str = Field(description="the id of its agent")
     number: int = Field(description="counts from 0 within the agent")
     external_id: str | None = Field(description="your own name for it")
-    mode: Literal["learn", "exploit", "imported"] = Field(
+    mode: Literal["learn", "exploit", "evaluate", "imported"] = Field(
         description="how it is played; `imported` was played elsewhere"
+    )
+    learn_transitions: bool = Field(
+        description="whether the agent learns from what follows its actions"
     )
     status: Status = Field(description="where it stands")
     label_required: bool = Field(description="whether it waits for a label once it is over")
     labels_wanted: int = Field(description="verdicts that it waits for")
     labels_given: int = Field(description="verdicts that it has now")
+    cannot_tell: int = Field(description="labellers who answered that they cannot tell")
     label: Literal[0, 1] | None = Field(
         description="its verdict: 1 good, 0 bad, null none; of several the majority, 0 where they "
         "are equal, null until all are there"
@@ -95,17 +122,28 @@ class StepView(Answer):
 class LabelChange(Answer):
     """A label that an episode was given; null where one was withdrawn."""
 
-    label: Literal[0, 1] | None = Field(description="1 good, 0 bad, null withdrawn")
+    label: Literal[0, 1] | None = Field(
+        description="1 good, 0 bad; null withdrawn, unless `cannot_tell`"
+    )
     labeller: str | None = Field(description="who judged")
     comment: str | None = Field(description="why, for people")
     at: datetime = Field(description="when")
+    cannot_tell: bool = Field(description="whether the labeller could not tell; `comment` is why")
 
 
-class VerdictView(Answer):
+class LabelView(Answer):
     """The label in force of one labeller."""
 
     label: Literal[0, 1] = Field(description="1 good, 0 bad")
     labeller: str | None = Field(description="who judged")
+    at: datetime = Field(description="when")
+
+
+class CannotTellView(Answer):
+    """A labeller who answered that the episode cannot be judged."""
+
+    labeller: str | None = Field(description="who answered")
+    reason: str = Field(description="why, for people")
     at: datetime = Field(description="when")
 
 
@@ -115,10 +153,11 @@ class EpisodeView(EpisodeSummary):
     steps: list[StepView] = Field(description="in their order")
     final: State | None = Field(description="the state it ended in or led to, where reported")
     terminated: bool = Field(description="whether the environment ended it in `final`")
-    verdicts: list[VerdictView] = Field(
-        description="the labels in force; the agent learns from each"
+    verdicts: list[LabelView] = Field(description="the labels in force; the agent learns from each")
+    undecided: list[CannotTellView] = Field(
+        description="who cannot tell; such an answer teaches nothing"
     )
-    labels: list[LabelChange] = Field(description="every change of them, oldest first")
+    labels: list[LabelChange] = Field(description="every change of both, oldest first")
     predicted: float | None = Field(description="probability of a good label, by what is learned")
     after_end: float | None = Field(description="the share of the steps after its end")
 
@@ -155,25 +194,45 @@ class Finish(Wire):
         return self
 
 
-class Verdict(Wire):
-    """Good or bad."""
+class NewLabel(Wire):
+    """Good or bad; or that the labeller cannot tell."""
 
-    label: Label = Field(description="1 or true is good, 0 or false is bad")
+    label: Label | Literal["cannot_tell"] = Field(
+        description="1 or true is good, 0 or false is bad; `cannot_tell` teaches nothing"
+    )
     comment: Comment | None = Field(default=None, description="why, for people")
     labeller: ShortText | None = Field(
         default=None, description="who judged; by default the name of the key"
     )
+    reason: Reason | None = Field(
+        default=None, description="why the labeller cannot tell; only with `cannot_tell`"
+    )
+
+    @model_validator(mode="after")
+    def _reason_fits(self) -> NewLabel:
+        check_reason(self.label, self.reason)
+        return self
 
 
-class VerdictAnswer(Answer):
+def check_reason(label: object, reason: str | None) -> None:
+    """Refuse an answer of "cannot tell" without a reason, and a reason without that answer."""
+    if label == CANNOT_TELL and reason is None:
+        raise ValueError("a reason with the label cannot_tell, such as 'the camera was covered'")
+    if label != CANNOT_TELL and reason is not None:
+        raise ValueError("a reason only with the label cannot_tell; a label may have a comment")
+
+
+class LabelAnswer(Answer):
     """A label that is stored."""
 
     episode: str = Field(description="its id")
     label: Literal[0, 1] | None = Field(
         description="of the episode as it is now; null where it was withdrawn or more are wanted"
     )
-    verdicts: int = Field(description="how many the episode has now")
+    labels_given: int = Field(description="how many labels the episode has now")
+    verdicts: int = Field(description="the same number, by its name in the first edition")
     labels_wanted: int = Field(description="how many it waits for")
+    cannot_tell: int = Field(description="labellers who answered that they cannot tell")
     status: Status = Field(description="where the episode stands now")
     learning: Learning
     policy_version: int = Field(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from app.wire.base import Action, Answer, State
+from app.wire.base import Action, Answer, JsonObject, State
 
 
 class Follower(Answer):
@@ -76,9 +76,9 @@ class PolicyView(Answer):
     horizon: int = Field(description="steps of an episode")
     seed: str = Field(description="a whole number of up to 63 bits")
     generator: Literal["splitmix64"] = Field(description="how random numbers are made")
-    states: dict[str, Any] = Field(description="how states are sent")
-    actions: dict[str, Any] = Field(description="what the numbers of actions stand for")
-    policy: dict[str, Any] = Field(description="`kind` and its arrays")
+    states: JsonObject = Field(description="how states are sent")
+    actions: JsonObject = Field(description="what the numbers of actions stand for")
+    policy: JsonObject = Field(description="`kind` and its arrays")
 
 
 class ObservedPoint(Answer):

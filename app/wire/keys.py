@@ -6,8 +6,8 @@ from datetime import datetime
 
 from pydantic import Field
 
-from app.service.access.roles import Role
 from app.wire.base import Answer, ShortText, Wire
+from app.wire.roles import Role
 
 
 class NewKey(Wire):
@@ -15,6 +15,11 @@ class NewKey(Wire):
 
     name: ShortText = Field(description="for people: who or what it is for")
     role: Role = Field(description="what it may do")
+    agents: list[ShortText] | None = Field(
+        default=None,
+        max_length=1000,
+        description="ids of the agents that it is bound to: it sees no other; by default all",
+    )
 
 
 class KeyView(Answer):
@@ -23,6 +28,7 @@ class KeyView(Answer):
     id: str = Field(description="opaque")
     name: str = Field(description="for people")
     role: Role = Field(description="what it may do")
+    agents: list[str] | None = Field(description="that it is bound to; null where it sees all")
     created_at: datetime = Field(description="when it was created")
     revoked_at: datetime | None = Field(description="when it was revoked; null while it works")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
 from app.wire.base import (
@@ -12,11 +14,14 @@ from app.wire.base import (
     LabelsWanted,
     Learning,
     Metadata,
+    Reason,
     ShortText,
     State,
     Status,
     Wire,
 )
+
+MOST_STEPS = 1_000_000  # of an episode; no horizon is longer
 
 
 class _Logged(BaseModel):
@@ -25,7 +30,7 @@ class _Logged(BaseModel):
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
 
-class LoggedVerdict(_Logged):
+class LoggedLabel(_Logged):
     """The label of one labeller."""
 
     label: Label = Field(description="1 or true is good, 0 or false is bad")
@@ -33,11 +38,20 @@ class LoggedVerdict(_Logged):
     comment: Comment | None = Field(default=None, description="why, for people")
 
 
+class LoggedCannotTell(_Logged):
+    """A labeller who could not tell."""
+
+    labeller: ShortText | None = Field(default=None, description="who answered")
+    reason: Reason = Field(description="why, for people")
+
+
 class LoggedTrajectory(_Logged):
     """An episode that was played elsewhere; a line of an export is one too."""
 
-    states: list[State] = Field(description="one more than actions where the end is known")
-    actions: list[Action] = Field(description="one for every step")
+    states: list[State] = Field(
+        max_length=MOST_STEPS + 1, description="one more than actions where the end is known"
+    )
+    actions: list[Action] = Field(max_length=MOST_STEPS, description="one for every step")
     label: Label | None = Field(default=None, description="its verdict, if there is one")
     terminated: StrictBool | None = Field(
         default=None, description="by default whether it is shorter than the horizon"
@@ -45,13 +59,23 @@ class LoggedTrajectory(_Logged):
     status: Status | None = Field(
         default=None, description="`completed` or `abandoned` keep it out of the labelling queue"
     )
+    mode: Literal["learn", "exploit", "evaluate", "imported"] | None = Field(
+        default=None,
+        description="`evaluate` keeps its label apart from the model",
+    )
+    learn_transitions: StrictBool = Field(
+        default=True, description="false with the mode `evaluate` learns nothing from it"
+    )
     external_id: ShortText | None = Field(default=None, description="your own name for it")
     labeller: ShortText | None = Field(default=None, description="who gave `label`")
-    verdicts: list[LoggedVerdict] = Field(
+    verdicts: list[LoggedLabel] = Field(
         default=[],
         max_length=20,
         description="where several judged it, in place of `labeller`; with a `label`, which is "
         "their majority, no more are waited for",
+    )
+    undecided: list[LoggedCannotTell] = Field(
+        default=[], max_length=20, description="labellers who could not tell"
     )
     labels_wanted: LabelsWanted | None = Field(
         default=None, description="by default as the agent says, or as many as there are"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -20,7 +20,6 @@ _LENGTHS = {
     "too_long": "at most {max_length} item{s}",
     "string_too_short": "a string of at least {min_length} character{s}",
     "string_too_long": "a string of at most {max_length} character{s}",
-    "string_pattern_mismatch": "a string that matches {pattern}",
 }
 
 
@@ -35,12 +34,19 @@ def parse(model: type[Model], data: object, field: str = "") -> Model:
 def _first(
     problems: list[ErrorDetails], data: object, model: type[BaseModel], field: str
 ) -> InvalidValue:
-    """The first error; among the errors of a union's members, the one with the longest path."""
+    problem = problems[main_problem(problems, data)]
+    name = ".".join(filter(None, (field, *place_of(problem, data)))) or "value"
+    return invalid_value(problem, name, model)
+
+
+def main_problem(problems: Sequence[ErrorDetails], data: object) -> int:
+    """The index of the first error; of a union's members, of the one with the longest path.
+
+    A list that is too long was meant to be that list, so its length is named.
+    """
     places = [place_of(problem, data) for problem in problems]
     same = [i for i, place in enumerate(places) if place[: len(places[0])] == places[0]]
-    furthest = max(same, key=lambda i: len(places[i]))
-    name = ".".join(filter(None, (field, *places[furthest]))) or "value"
-    return invalid_value(problems[furthest], name, model)
+    return max(same, key=lambda i: (len(places[i]), problems[i]["type"] in _LENGTHS))
 
 
 def invalid_value(problem: ErrorDetails, field: str, schema: Any) -> InvalidValue:
@@ -64,6 +70,8 @@ def _expectation(problem: ErrorDetails) -> str:
     if kind in _LENGTHS:
         length = context.get("min_length", context.get("max_length"))
         return _LENGTHS[kind].format(**context, s="" if length == 1 else "s")
+    if kind == "string_pattern_mismatch" and r"\x00" in context["pattern"]:
+        return "text that is not blank and has no NUL character"
     message = problem["msg"]
     for prefix in _PREFIXES:
         message = message.removeprefix(prefix)

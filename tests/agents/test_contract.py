@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from app.agents import AGENT_KINDS, AgentSpec, make_agent, restore_agent
-from app.agents.model_based import ModelBased
 from app.agents.options import OptimistOptions
+from app.agents.tabular.model_based import ModelBased
 from app.errors import InvalidValue, SnapshotError
 from app.learning.features.one_hot import OneHot
 from app.learning.randomness import generator, uniform
@@ -155,7 +155,7 @@ class TestEveryKind:
         corrected.plan(50, certify=False)
         for number in episodes:
             if number % 4 == 0:
-                corrected.withdraw(number)
+                corrected.remove_label(number)
         assert actions_of(corrected) == actions_of(clean)
 
     def test_the_order_of_voices_does_not_matter(self, kind):
@@ -188,7 +188,7 @@ class TestEveryKind:
             if number % 2 == 0:
                 corrected.label(number, label, voice=1)
             else:
-                corrected.withdraw(number, voice=1)
+                corrected.remove_label(number, voice=1)
         assert corrected.experience.labels == clean.experience.labels
         assert actions_of(corrected) == actions_of(clean)
 
@@ -200,7 +200,7 @@ class TestEveryKind:
         again = restore_agent(spec_of(kind), whole.snapshot())
         assert again.experience.labels == whole.experience.labels
         for agent in (whole, again):
-            agent.withdraw(3, voice=1)
+            agent.remove_label(3, voice=1)
             agent.label(4, 1, voice=2)
         assert learn(again, range(9, 14)) == learn(whole, range(9, 14))
         assert again.experience.labels == whole.experience.labels

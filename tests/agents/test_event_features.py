@@ -9,7 +9,7 @@ from scipy.special import expit
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.base import MODEL_TOLERANCE
 from app.errors import BudgetExceeded, InvalidValue
-from app.learning.features.events import Event, Events
+from app.learning.features.events import PathEvent, PathEvents
 from app.learning.randomness import uniform
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.planning.policies.tracked import TrackedPolicy
@@ -158,8 +158,8 @@ class TestEveryKindThatPlans:
         assert plans[0].value == pytest.approx(plans[1].value, abs=MODEL_TOLERANCE)
 
     def test_what_the_client_gave_is_at_hand(self, kind):
-        events = (Event("visited", (2,)), Event("both", (2, 1)), Event("then", (2, 0)))
-        assert agent_of(kind).given_features == Events(agent_of(kind).spaces, events)
+        events = (PathEvent("visited", (2,)), PathEvent("both", (2, 1)), PathEvent("then", (2, 0)))
+        assert agent_of(kind).given_features == PathEvents(agent_of(kind).spaces, events)
 
 
 class TestBudget:
@@ -177,7 +177,7 @@ class TestBudget:
         few = {"kind": "events", "events": self.MANY["events"][:5]}
         self.agent(few).check_budget()
         with pytest.raises(
-            BudgetExceeded, match="list fewer events, or lower the number of states"
+            BudgetExceeded, match="list fewer events or automaton states, or lower the number of"
         ):
             self.agent(few, PlanBudget(bytes=1e6)).check_budget()
 

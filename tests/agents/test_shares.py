@@ -6,7 +6,7 @@ from scipy import stats
 
 from app.agents.base import MODEL_TOLERANCE
 from app.learning.selection.competition import checkpoint
-from tests.agents.kinds.small_thompson import STATES, agent_of, history
+from tests.agents.kinds.thompson.small_thompson import STATES, agent_of, history
 
 
 class TestShares:

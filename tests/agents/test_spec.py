@@ -10,7 +10,7 @@ from app.errors import InvalidValue
 from app.learning.features.one_hot import OneHot
 from app.learning.features.table import Table
 from app.learning.spaces import Spaces
-from app.wire.features import OneHotFeatures
+from app.wire.specification.features import OneHotFeatures
 from app.wire.validation import parse
 
 S, A, H = 3, 2, 5
@@ -255,7 +255,10 @@ class TestRefusals:
 
     def test_what_was_expected_is_said(self):
         unknown = {"kind": "two_hot", "over": ["state"]}
-        assert refusal(features=unknown).expected == "one of 'one_hot', 'table', 'events', 'auto'"
+        assert (
+            refusal(features=unknown).expected
+            == "one of 'one_hot', 'table', 'events', 'automaton', 'auto'"
+        )
         nothing = {"kind": "one_hot", "over": []}
         assert refusal(features=nothing).expected == "at least 1 item"
         far = {"kind": "one_hot", "over": ["state"], "steps": {"last": 9}}

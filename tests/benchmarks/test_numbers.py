@@ -1,9 +1,9 @@
 """The benchmark of `smooth`: a short run learns, and the page shows the record."""
 
 from app.agents import make_agent
-from benchmarks import numbers_page
-from benchmarks.numbers import play, row_of, run, spec_of
-from benchmarks.numbers_tasks import TASKS, cart_pole, mountain_car
+from benchmarks.numbers import page
+from benchmarks.numbers.__main__ import play, row_of, run, spec_of
+from benchmarks.numbers.tasks import TASKS, cart_pole, mountain_car
 
 
 def test_an_episode_depends_on_seed_and_number_alone():
@@ -23,7 +23,7 @@ def test_it_learns_to_balance_for_a_short_while():
 
 
 def test_the_page_shows_the_record():
-    record = numbers_page.load_record()
+    record = page.load_record()
     assert record
     assert set(record) <= {task.name for task in TASKS}
-    assert numbers_page.render_table(record) in numbers_page.PAGE.read_text()
+    assert page.render_table(record) in page.PAGE.read_text()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.numbers_tasks import (
+from benchmarks.numbers.tasks import (
     TASKS,
     acrobot,
     acrobot_step,

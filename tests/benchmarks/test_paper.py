@@ -9,11 +9,12 @@ import pytest
 from PIL import Image
 from scipy.stats import binom
 
+import benchmarks.paper.__main__ as paper
 from app.planning.reference.exact import plan_exact
-from benchmarks import paper, paper_coverage, paper_planners, paper_regret
-from benchmarks.paper_plots import says_something, worst
-from benchmarks.paper_regret import CONTENDERS, WORLDS, play
-from benchmarks.paper_tables import TABLES
+from benchmarks.paper import coverage, planners, regret
+from benchmarks.paper.plots import says_something, worst
+from benchmarks.paper.regret import CONTENDERS, WORLDS, play
+from benchmarks.paper.tables import TABLES
 
 
 class TestRegret:
@@ -32,7 +33,7 @@ class TestRegret:
 
     def test_the_optimum_of_the_corridor_by_walking_on(self):
         """Going right at every step, by hand: the best that can be done there."""
-        known = paper_regret.corridor()
+        known = regret.corridor()
         total, chances = 0.0, {(0, known.weights[0]): 1.0}
         for step in range(5):
             after = {}
@@ -61,20 +62,20 @@ class TestRegret:
         assert np.linalg.norm(known.weights * known.scale) <= known.bound + 1e-12
 
     def test_where_the_bounds_say_something(self):
-        first, second = says_something(paper_regret.signs())
+        first, second = says_something(regret.signs())
         assert 1e18 < first < 1e21 < 1e37 < second < 1e40
 
 
 class TestCoverage:
     def test_the_trajectories_are_all_there_and_of_norm_1(self):
-        phi = paper_coverage.trajectories()
+        phi = coverage.trajectories()
         assert phi.shape == (16, 8)
         assert len(np.unique(phi, axis=0)) == 16
         assert np.linalg.norm(phi, axis=1) == pytest.approx(1.0)
 
     def test_the_event_holds(self):
         """On a few runs; by the lemma all 20 hold at delta = 0.01 with probability 0.8 at least."""
-        largest = np.array([paper_coverage.measure(seed)["largest"] for seed in range(20)])
+        largest = np.array([coverage.measure(seed)["largest"] for seed in range(20)])
         assert (largest < 1.0).all()
         assert (largest > 1e-6).all()
         assert (np.diff(largest, axis=1) < 0).all()  # a smaller delta has a larger radius
@@ -82,7 +83,7 @@ class TestCoverage:
     @pytest.mark.parametrize(("successes", "runs"), [(0, 10), (3, 10), (1000, 1000)])
     def test_the_interval_by_its_definition(self, successes, runs):
         """Its ends are where the tail of the binomial law has probability 1/40."""
-        low, high = paper_coverage.interval(successes, runs)
+        low, high = coverage.interval(successes, runs)
         if successes:
             assert binom.sf(successes - 1, runs, low) == pytest.approx(0.025)
         if successes < runs:
@@ -93,9 +94,9 @@ class TestCoverage:
 class TestPlanners:
     @pytest.mark.parametrize("space", ["logit", "reward"])
     def test_a_loss_is_within_its_certificate(self, monkeypatch, space):
-        monkeypatch.setattr(paper_planners, "ACCURACIES", (32.0, 0.1, 0.01))
-        rows = paper_planners.measure(space, 1)
-        assert {row["planner"] for row in rows} == set(paper_planners.PLANNERS[space])
+        monkeypatch.setattr(planners, "ACCURACIES", (32.0, 0.1, 0.01))
+        rows = planners.measure(space, 1)
+        assert {row["planner"] for row in rows} == set(planners.PLANNERS[space])
         assert all(-1e-9 <= row["loss"] <= row["gap"] + 1e-9 for row in rows)
         assert all(row["gap"] <= max(row["epsilon"], 1e-9) for row in rows)
 
@@ -116,8 +117,8 @@ class TestPlanners:
 def short(monkeypatch, tmp_path):
     """A quick run that goes elsewhere."""
     monkeypatch.setattr(paper, "QUICK", tmp_path)
-    monkeypatch.setattr(paper_planners, "ACCURACIES", (32.0, 0.1))
-    monkeypatch.setattr(paper_coverage, "EPISODES", 5)
+    monkeypatch.setattr(planners, "ACCURACIES", (32.0, 0.1))
+    monkeypatch.setattr(coverage, "EPISODES", 5)
     monkeypatch.setattr(sys, "argv", ["paper", "--quick"])
     monkeypatch.setattr(paper, "Size", lambda runs, _=0: SHORT)
     return tmp_path
@@ -138,9 +139,9 @@ def test_what_was_run_is_kept_drawn_and_not_run_again(short, monkeypatch):
     def refuse(*_):
         raise AssertionError("run again")
 
-    monkeypatch.setattr(paper_regret, "play", refuse)
-    monkeypatch.setattr(paper_coverage, "measure", refuse)
-    monkeypatch.setattr(paper_planners, "measure", refuse)
+    monkeypatch.setattr(regret, "play", refuse)
+    monkeypatch.setattr(coverage, "measure", refuse)
+    monkeypatch.setattr(planners, "measure", refuse)
     for name in paper.MEASURES:
         paper.measure(name, short, SHORT)
     assert {name: (short / f"{name}.json").read_text() for name in paper.MEASURES} == records

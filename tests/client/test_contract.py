@@ -29,7 +29,7 @@ MORE = {("PolicyView", "etag"): "a header"}
 LOOSER = {
     ("AgentView", name): "kinds of it may be added" for name in ("display", "features", "algorithm")
 } | {
-    ("LoggedVerdict", "label"): "it is sent too",
+    ("LoggedLabel", "label"): "it is sent too",
     ("AgentView", "initial_states"): "one of several forms",
     ("PolicyView", "states"): "a space",
     ("PolicyView", "actions"): "a space",

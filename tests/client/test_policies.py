@@ -37,6 +37,13 @@ HOSTED = {
     "events": {
         "features": {"kind": "events", "events": [{"both": [1, 2]}, {"visited": 3}]},
     },
+    "automaton": {
+        "features": {
+            "kind": "automaton",
+            "transitions": [[[0, 1], [1, 0], [0, 0], [1, 1]], [[1, 0], [1, 1], [0, 1], [0, 0]]],
+            "vectors": [[0.0], [1.0]],
+        },
+    },
 }
 
 

@@ -108,6 +108,27 @@ class TestBoxes:
             Binned((1,), (0.0,), (1.0,), (2,)).encode(np.array([np.nan]))
 
 
+class TestNumbersAsTheyAre:
+    def test_a_side_without_a_bound_is_null(self):
+        space = adapt(gym.make("CartPole-v1"), Cut()).states
+        assert (space.kind, space.bins) == ("box", None)
+        assert space.low == [pytest.approx(-4.8), None, pytest.approx(-0.419, abs=1e-3), None]
+        assert space.high == [pytest.approx(4.8), None, pytest.approx(0.419, abs=1e-3), None]
+
+    def test_bounds_of_the_user_come_first(self):
+        space = adapt(gym.make("CartPole-v1"), Cut(low=-3.0), "smooth").states
+        assert space.low == [-3.0] * 4
+
+    def test_numbers_outside_are_sent_as_they_are(self, recwarn):
+        adapter = adapt(gym.make("MountainCar-v0"), Cut())
+        assert adapter.state(np.array([5.0, 0.0])) == [5.0, 0.0]
+        assert not [w for w in recwarn if w.category is OutOfBounds]
+
+    def test_reinforce_needs_bounds(self):
+        with pytest.raises(plaudit.UnsupportedSpace, match="dimension 1, 3"):
+            adapt(gym.make("CartPole-v1"), Cut(), "reinforce")
+
+
 class TestRefused:
     """Each says what to do."""
 
@@ -117,7 +138,7 @@ class TestRefused:
 
     def test_no_bounds(self):
         with pytest.raises(plaudit.UnsupportedSpace, match=r"dimension 1, 3.*low=.*high="):
-            adapt(gym.make("CartPole-v1"), Cut())
+            adapt(gym.make("CartPole-v1"), Cut(bins=4))
 
     def test_the_bounds_it_asks_for_are_taken(self):
         low, high = [-2.4, -3.0, -0.21, -3.0], [2.4, 3.0, 0.21, 3.0]
@@ -128,8 +149,8 @@ class TestRefused:
         env = gym.Env()
         env.observation_space = spaces.Box(0.0, 1.0, (9,))
         env.action_space = spaces.Discrete(2)
-        with pytest.raises(plaudit.UnsupportedSpace, match=r'bins=\[…\].*algorithm="reinforce"'):
-            adapt(env, Cut())
+        with pytest.raises(plaudit.UnsupportedSpace, match=r'bins=\[…\].*algorithm="smooth"'):
+            adapt(env, Cut(), "thompson")
         assert adapt(env, Cut(), "reinforce").states.bins is None
         assert adapt(env, Cut(), {"kind": "reinforce"}).states.bins is None
 
@@ -187,7 +208,7 @@ def test_leaving_the_bounds_is_said_once(recwarn):
     env = gym.Env()
     env.observation_space = spaces.Box(0.0, 1.0, (2,))
     env.action_space = spaces.Discrete(2)
-    adapter = adapt(env, Cut())
+    adapter = adapt(env, Cut(bins=4))
     assert adapter.state(np.array([0.5, 0.5])) == [0.5, 0.5]
     with pytest.warns(OutOfBounds, match=r"number 1 is 3, outside 0 to 1.*high="):
         assert adapter.state(np.array([0.5, 3.0])) == [0.5, 3.0]

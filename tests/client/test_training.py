@@ -3,6 +3,7 @@
 import io
 import threading
 from contextlib import suppress
+from dataclasses import replace
 
 import gymnasium as gym
 import numpy as np
@@ -224,6 +225,16 @@ class TestNumbers:
         assert len(line.states[0]) == 2
         agent.delete()
 
+    def test_a_box_without_bounds_as_numbers(self, client):
+        env = gym.make("CartPole-v1", max_episode_steps=5)
+        agent = client.agent("cart", env)
+        assert agent.view.algorithm["kind"] == "smooth"
+        assert agent.view.states.high[1] is None
+        agent.train(env, 3, lambda e: not e.terminated, progress=False)
+        assert client.agent("cart", env).id == agent.id  # the same spaces fit again
+        assert agent.refresh().episodes.labelled == 3
+        agent.delete()
+
     def test_continuous_actions_in_levels_by_a_network(self, client):
         env = gym.make("Pendulum-v1", max_episode_steps=5)
         agent = client.agent("pendulum", env, algorithm="reinforce", action_bins=3)
@@ -321,8 +332,13 @@ class TestEvaluation:
         assert 0 < found.success < 1
         assert found.episodes == 20
         after = corridor.refresh()
-        assert (after.episodes, after.policy_version) == (before.episodes, before.policy_version)
-        assert corridor.evaluate(Corridor(), 20, seed=3) == found
+        assert after.episodes == replace(before.episodes, completed=20)
+        assert after.policy_version == before.policy_version == found.policy_version
+        assert after.success_rate == before.success_rate
+        (version,) = after.evaluation.versions
+        assert (version.policy_version, version.episodes) == (found.policy_version, 20)
+        assert version.success == found.success
+        assert found.at_least == version.at_least < found.success
 
     def test_of_a_policy_that_knows_every_label(self, client):
         """It waits for learning that is under way."""

@@ -1,4 +1,4 @@
-"""Plans for events on tracked states, against every history of the plain problem."""
+"""Plans for events and automata on tracked states, against every history of the plain problem."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.errors import BudgetExceeded, SnapshotError
-from app.learning.features.events import SIZES, Event, Events
+from app.learning.features.events import SIZES, PathEvent, PathEvents
 from app.learning.randomness import uniform
 from app.learning.spaces import Spaces
 from app.learning.world.model import TransitionModel
@@ -17,6 +17,7 @@ from app.planning.problem import PlanBudget, PlanningProblem
 from app.planning.reward.planner import plan_reward
 from app.planning.rows import CURVATURE
 from app.planning.tracked import check_tracked_budget, plan_on_plain_states
+from tests.learning.features.test_automaton import naive, random_automaton
 from tests.planning.instances import random_problem
 
 EPSILON = 1e-3
@@ -38,18 +39,27 @@ class Instance:
     def __init__(self, seed):
         self.plain = random_problem(seed, paths=1500)
         self.rng = rng = np.random.default_rng([seed, 77])
-        S = self.plain.states
-        made = {}
-        for _ in range(int(rng.integers(1, 5))):
-            kind = "visited" if S == 1 else str(rng.choice(list(SIZES)))
-            event = Event(kind, tuple(rng.choice(S, SIZES[kind], replace=False).tolist()))
-            made[event.meaning] = event
-        spaces = Spaces(S, self.plain.actions, self.plain.horizon)
-        self.features = Events(spaces, tuple(made.values()))
+        self.spaces = Spaces(self.plain.states, self.plain.actions, self.plain.horizon)
+        self.features = self.drawn()
         d = self.features.dimension
         self.weights = rng.normal(size=d) * rng.choice([0.5, 3.0, 20.0])
         root = rng.normal(size=(d, d)) * rng.choice([0.05, 0.5])
         self.spread = root @ root.T
+
+    def drawn(self):
+        """Random events."""
+        S, made = self.plain.states, {}
+        for _ in range(int(self.rng.integers(1, 5))):
+            kind = "visited" if S == 1 else str(self.rng.choice(list(SIZES)))
+            event = PathEvent(kind, tuple(self.rng.choice(S, SIZES[kind], replace=False).tolist()))
+            made[event.meaning] = event
+        return PathEvents(self.spaces, tuple(made.values()))
+
+    def phi(self, states, actions, ended):
+        """The features of one episode, from the words of its events."""
+        S, H = self.plain.states, self.plain.horizon
+        path = list(states) + ([ended] * (H - len(states)) if 0 <= ended < S else [])
+        return np.array([float(happened(event, path)) for event in self.features.events])
 
     def norms(self, rows):
         dense = rows.toarray()
@@ -57,7 +67,7 @@ class Instance:
 
     def problem(self):
         """As agents make it."""
-        tables = self.features.unrolled
+        tables = self.features.tables
         widths, ended_widths = tables.widths(self.norms)
         return PlanningProblem(
             start=tables.tracker.start(self.plain.start),
@@ -71,10 +81,8 @@ class Instance:
         )
 
     def worth(self, states, actions, ended, space):
-        """What one episode is worth, from the words of its events."""
-        S, H = self.plain.states, self.plain.horizon
-        path = list(states) + ([ended] * (H - len(states)) if 0 <= ended < S else [])
-        phi = np.array([float(happened(event, path)) for event in self.features.events])
+        """What one episode is worth."""
+        H, phi = self.plain.horizon, self.phi(states, actions, ended)
         logit = self.plain.offset + float(self.weights @ phi)
         chance = 1.0 / (1.0 + math.exp(-logit)) if logit > -700 else 0.0
         if space == "reward":
@@ -137,14 +145,26 @@ class Instance:
         return sum(self.plain.start[s] * value(int(s)) for s in np.flatnonzero(self.plain.start))
 
 
-@pytest.mark.parametrize("block", range(10))
-def test_the_bounds_hold_on_plain_histories(block):
+class AutomatonInstance(Instance):
+    """The same for a random automaton that reads states, actions and ends."""
+
+    def drawn(self):
+        return random_automaton(self.rng, self.spaces)
+
+    def phi(self, states, actions, ended):
+        read = 0 <= ended < self.plain.states and len(states) < self.plain.horizon
+        return np.array(naive(self.features, states, actions, ended if read else None))
+
+
+@pytest.mark.parametrize("kind", [Instance, AutomatonInstance])
+@pytest.mark.parametrize("block", range(5))
+def test_the_bounds_hold_on_plain_histories(kind, block):
     """25 instances each: upper >= the best policy, lower <= the policy, and the gap as asked."""
     for seed in range(25 * block, 25 * block + 25):
-        instance = Instance(seed)
+        instance = kind(seed)
         plan = plan_fast(instance.problem(), EPSILON)
         optimum = instance.optimum()
-        policy = plan_on_plain_states(instance.features.unrolled.tracker, plan).policy
+        policy = plan_on_plain_states(instance.features.tables.tracker, plan).policy
         value = instance.value(policy)
         assert plan.upper >= optimum - 1e-9, seed
         assert plan.lower <= value + 1e-9, seed
@@ -158,17 +178,18 @@ def test_nothing_is_added_up_on_the_way():
     """All weights are earned at the end, so that each tracked state has one point."""
     instance = Instance(3)
     plan = plan_fast(instance.problem(), EPSILON)
-    size = instance.features.unrolled.tracker.size
+    size = instance.features.tables.tracker.size
     assert plan.cells == size * instance.plain.horizon
 
 
-def test_the_bounds_hold_in_reward_space():
-    for seed in range(300, 360):
-        instance = Instance(seed)
+@pytest.mark.parametrize("kind", [Instance, AutomatonInstance])
+def test_the_bounds_hold_in_reward_space(kind):
+    for seed in range(300, 330):
+        instance = kind(seed)
         plan = plan_reward(instance.problem(), 0.02)
         optimum = instance.optimum("reward")
         value = instance.value(
-            plan_on_plain_states(instance.features.unrolled.tracker, plan).policy, "reward"
+            plan_on_plain_states(instance.features.tables.tracker, plan).policy, "reward"
         )
         assert plan.upper >= optimum - 1e-9, seed
         assert plan.lower <= value + 1e-9, seed
@@ -177,35 +198,32 @@ def test_the_bounds_hold_in_reward_space():
 
 class TestLifting:
     SPACES = Spaces(3, 1, 4)
-    TRACKER = Events(SPACES, (Event("visited", (1,)),)).unrolled.tracker
+    TRACKER = PathEvents(SPACES, (PathEvent("visited", (1,)),)).tables.tracker
 
     def pair(self, visited, state):
         """The tracked state of ``state`` when state 1 was or was not visited before."""
-        return int(self.TRACKER.entered[int(visited), state])
+        return 3 * int(visited) + state
 
-    def lifted(self, row, visited=False):
+    def lifted(self, row, visited=False, state=0):
         matrix = np.zeros((3, 7))
-        matrix[0] = row
-        matrix[1:, 0] = 1.0
+        matrix[:, 0] = 1.0
+        matrix[state] = row
         model = self.TRACKER.transitions(TransitionModel.from_dense(matrix, 3, 1))
-        dense = model.dense()[self.pair(visited, 0)]
+        dense = model.dense()[self.pair(visited, state)]
         return {int(c): float(dense[c]) for c in np.flatnonzero(dense)}
 
-    def test_memory_comes_along(self):
+    @pytest.mark.parametrize(
+        ("visited", "state", "after"), [(False, 0, False), (False, 1, True), (True, 0, True)]
+    )
+    def test_memory_comes_along(self, visited, state, after):
         row = [0.25, 0.5, 0.25, 0, 0, 0, 0]
-        expected = {self.pair(False, 0): 0.25, self.pair(True, 1): 0.5, self.pair(False, 2): 0.25}
-        assert self.lifted(row) == expected
-        expected = {self.pair(True, s): p for s, p in enumerate((0.25, 0.5, 0.25))}
-        assert self.lifted(row, visited=True) == expected
+        expected = {self.pair(after, s): p for s, p in enumerate((0.25, 0.5, 0.25))}
+        assert self.lifted(row, visited, state) == expected
 
-    def test_an_unseen_row_leads_to_every_plain_state(self):
-        third = 1.0 / 3.0
-        expected = {
-            self.pair(False, 0): third,
-            self.pair(True, 1): third,
-            self.pair(False, 2): third,
-        }
-        assert self.lifted([0.0] * 7) == expected
+    @pytest.mark.parametrize(("state", "after"), [(0, False), (1, True)])
+    def test_an_unseen_row_leads_to_every_plain_state(self, state, after):
+        expected = {self.pair(after, s): 1.0 / 3.0 for s in range(3)}
+        assert self.lifted([0.0] * 7, state=state) == expected
 
     def test_where_it_ended_is_read_too(self):
         size = self.TRACKER.size
@@ -221,10 +239,9 @@ class TestLifting:
             expected = {size + self.pair(visited, 0): 1.0}
             assert self.lifted([0, 0, 0, 0, 0, 0, 1.0], visited) == expected
 
-    def test_the_first_state_is_read(self):
+    def test_the_first_state_has_the_first_memory(self):
         start = self.TRACKER.start(np.array([0.5, 0.5, 0.0]))
-        assert start[self.pair(False, 0)] == start[self.pair(True, 1)] == 0.5
-        assert start.sum() == 1.0
+        assert start.tolist() == [0.5, 0.5, 0.0, 0.0, 0.0, 0.0]
 
 
 class TestPolicy:
@@ -233,7 +250,7 @@ class TestPolicy:
             instance = Instance(seed)
             problem = instance.problem()
             for plan in (plan_fast(problem, 0.05), plan_reward(problem, 0.2)):
-                policy = plan_on_plain_states(instance.features.unrolled.tracker, plan).policy
+                policy = plan_on_plain_states(instance.features.tables.tracker, plan).policy
                 again = unpack_policy(pack_policy(policy))
                 assert isinstance(again, TrackedPolicy)
                 assert again.inner.kind == policy.inner.kind
@@ -257,7 +274,7 @@ class TestPolicy:
         """The controller written anew from the names and shapes that clients are told."""
         instance = Instance(8)
         plan = plan_on_plain_states(
-            instance.features.unrolled.tracker, plan_fast(instance.problem(), 0.05)
+            instance.features.tables.tracker, plan_fast(instance.problem(), 0.05)
         )
         arrays, H = plan.policy.arrays(), instance.plain.horizon
         for episode in range(30):
@@ -271,14 +288,24 @@ class TestPolicy:
                 moved = arrays["inner.weights"][step, p, action] / arrays["inner.delta"]
                 g += math.floor(moved) + (luck < moved - math.floor(moved))
                 g = min(max(g, arrays["inner.clip"][0]), arrays["inner.clip"][1])
-                m = arrays["memories"][p]
+                m = arrays["memories"][p, action]
                 ours, memory = plan.policy.act(step, state, memory, luck)
                 assert (action, (m, g)) == (ours, memory)
+
+    @pytest.mark.parametrize("planner", [plan_fast, plan_reward])
+    def test_one_that_was_stored_before_automata_read_actions_is_read(self, planner):
+        instance = Instance(8)
+        tracker, plan = instance.features.tables.tracker, planner(instance.problem(), 0.2)
+        policy = plan_on_plain_states(tracker, plan).policy
+        arrays = policy.arrays()
+        again = TrackedPolicy.from_arrays(arrays | {"memories": arrays["memories"][:, 0]})
+        for episode in range(20):
+            self.act_alike(instance, policy, again, episode)
 
     def test_an_inner_policy_of_no_known_kind_is_refused(self):
         instance = Instance(8)
         policy = plan_on_plain_states(
-            instance.features.unrolled.tracker, plan_fast(instance.problem(), 0.05)
+            instance.features.tables.tracker, plan_fast(instance.problem(), 0.05)
         ).policy
         arrays = policy.arrays() | {"inner.kind": np.array("magic")}
         with pytest.raises(KeyError):
@@ -289,7 +316,9 @@ class TestPolicy:
 
 
 class TestBudget:
-    TRACKER = Events(Spaces(50, 3, 30), tuple(Event("visited", (i,)) for i in range(6))).unrolled
+    TRACKER = PathEvents(
+        Spaces(50, 3, 30), tuple(PathEvent("visited", (i,)) for i in range(6))
+    ).tables
 
     def test_what_fits_is_accepted(self):
         check_tracked_budget(self.TRACKER.tracker, 3, 30, PlanBudget())

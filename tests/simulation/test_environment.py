@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from app.errors import InvalidValue
-from app.learning.features.events import Event, Events
+from app.learning.features.events import PathEvent, PathEvents
 from app.learning.randomness import uniform
 from app.learning.spaces import Spaces
 from app.learning.world.model import TransitionModel
@@ -70,8 +70,8 @@ def tracked_plan(task: Task, seed: int):
     """The same on states joined with the memory of two events."""
     S, A, H = task.states, task.actions, task.horizon
     rng = np.random.default_rng(seed)
-    events = Events(Spaces(S, A, H), (Event("visited", (1,)), Event("then", (2, 0))))
-    tracker = events.unrolled.tracker
+    events = PathEvents(Spaces(S, A, H), (PathEvent("visited", (1,)), PathEvent("then", (2, 0))))
+    tracker = events.tables.tracker
     model = TransitionModel.from_dense(task.transitions.reshape(S * A, -1), S, A)
     shape = (H, tracker.size, A)
     problem = PlanningProblem(

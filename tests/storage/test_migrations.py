@@ -8,8 +8,10 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Column, Integer, MetaData, Table, inspect
 
+from app.errors import StorageUnavailable
 from app.storage import migrations
-from app.storage.queries import episodes, events
+from app.storage.blobs.folder import FolderBlobs
+from app.storage.queries import episodes, events, recordings
 from app.storage.rows import EpisodeStatus, EventKind, EventRow
 from app.storage.schema import metadata
 from app.storage.sqlite.engine import make_writing_engine
@@ -94,7 +96,7 @@ def test_rows_survive_a_migration_that_has_nothing_to_do(engine):
     migrations.migrate(engine)
     with engine.begin() as connection:
         connection.exec_driver_sql(
-            "INSERT INTO keys VALUES ('key_1', 'robot', 'actor', 'digest', 1, NULL)"
+            "INSERT INTO keys VALUES ('key_1', 'robot', 'actor', 'digest', 1, NULL, NULL)"
         )
     migrations.migrate(engine)
     with engine.connect() as connection:
@@ -163,3 +165,40 @@ def test_the_first_schema_comes_back_with_its_events(engine):
     with engine.connect() as connection:
         after = [tuple(row) for row in connection.exec_driver_sql("SELECT * FROM events")]
     assert after == before
+
+
+PICTURE = bytes(range(256)) * 40_000  # several pieces
+
+
+def recording_in_the_database(engine):
+    """A database of the second schema with one recording in its table."""
+    migrations.migrate(engine, "0002")
+    with engine.begin() as connection:
+        row = (1, 4, "image/png", len(PICTURE), PICTURE, 5)
+        connection.exec_driver_sql("INSERT INTO recordings VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def test_recordings_of_an_older_database_become_files(engine, tmp_path):
+    recording_in_the_database(engine)
+    blobs = FolderBlobs(tmp_path / "chosen")
+    migrations.migrate(engine, blobs=blobs)
+    with engine.connect() as connection:
+        row = recordings.recording_row(connection, 1, 4)
+    assert (row.media_type, row.size, row.at) == ("image/png", len(PICTURE), 5)
+    with blobs.open(row.blob) as file:
+        assert file.read(0, len(PICTURE) + 1) == PICTURE
+    migrations.downgrade(engine, "0002", blobs)
+    with engine.connect() as connection:
+        content = connection.exec_driver_sql("SELECT content FROM recordings").scalar()
+    assert content == PICTURE
+
+
+def test_a_recording_that_cannot_become_a_file_stays_in_the_database(engine, tmp_path):
+    recording_in_the_database(engine)
+    (tmp_path / "chosen").write_text("not a folder")
+    with pytest.raises(StorageUnavailable):
+        migrations.migrate(engine, blobs=FolderBlobs(tmp_path / "chosen"))
+    assert migrations.current_revision(engine) == "0002"
+    with engine.connect() as connection:
+        content = connection.exec_driver_sql("SELECT content FROM recordings").scalar()
+    assert content == PICTURE

@@ -35,9 +35,17 @@ def plan_of(engine, query, *arguments):
     ("query", "arguments", "index"),
     [
         (episodes.episodes_due, (0, 10), "episodes_due (status=? AND label_due<?)"),
-        (labels.count_left, (5, "Ada"), "episodes_half_judged (agent=? AND labels_given>?)"),
-        (labels.count_left, (None, "Ada"), "episodes_half_judged"),
-        (labels.oldest_left, (5, "Ada", 10), "episodes_agent_status_number (agent=? AND status"),
+        (
+            labels.count_left,
+            (frozenset({5}), "Ada"),
+            "episodes_undecided (agent=? AND cannot_tell>?)",
+        ),
+        (labels.count_left, (None, "Ada"), "episodes_undecided"),
+        (
+            labels.oldest_left,
+            (frozenset({5}), "Ada", 10),
+            "episodes_agent_status_number (agent=? AND status",
+        ),
         (labels.oldest_left, (None, "Ada", 10), "episodes_status_created_at (status=?)"),
         (labels.judged_by, ("Ada", [(5, 1)]), "labels_agent_episode (agent=? AND episode=?)"),
     ],

@@ -4,6 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tests.support.desk import settled
 from tests.support.running import RunningServer, create_agent, play, start_episode, wait_learned
 
 GRID = {"kind": "grid", "rows": 2, "cols": 2}
@@ -91,13 +92,16 @@ def test_the_desk_has_no_serious_fault(page, server, told, which):
     assert faults(page) == []
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
+    settled(page)
     page.keyboard.press("g")  # without a name: it asks for one
     expect(page.get_by_role("alert")).to_be_visible()
     assert faults(page) == []
     page.get_by_label("Your name").fill("Ada")
     page.keyboard.press("Enter")
+    settled(page)
     page.keyboard.press("g")
     expect(page.locator("#past li")).to_have_count(1)
+    settled(page)
     assert faults(page) == []
     page.keyboard.press("u")
     expect(page.locator("#past li")).to_have_count(0)

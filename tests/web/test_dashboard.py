@@ -6,7 +6,7 @@ import re
 import pytest
 
 from app.service.views.events import EVENT_NAMES
-from tests.api.test_keys import create_key
+from tests.api.routes.test_keys import create_key
 from tests.support.running import create_agent, play, start_episode, wait_learned
 
 ADMIN_KEY = "an-admin-key-of-this-test"

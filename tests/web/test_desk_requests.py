@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.api.test_fleets import take_in
-from tests.api.test_keys import create_key
-from tests.api.test_labels import label, log, read
-from tests.api.test_several_labellers import over, verdicts
+from tests.api.routes.test_fleets import take_in
+from tests.api.routes.test_keys import create_key
+from tests.api.routes.test_labels import label, log, read
+from tests.api.routes.test_several_labellers import over, verdicts
 from tests.support.running import assert_problem, create_agent, wait_until
 from tests.web.test_dashboard import ADMIN_KEY
 

@@ -5,7 +5,7 @@ import re
 import httpx
 import pytest
 
-from tests.api.test_keys import create_key
+from tests.api.routes.test_keys import create_key
 from tests.support.running import RunningServer, assert_problem, create_agent
 
 ADMIN_KEY = "an-admin-key-of-this-test"

@@ -11,7 +11,11 @@ from app import wire
 from app.agents import AGENT_KINDS
 
 HEAVY = {"numba", "numpy", "scipy", "sqlalchemy", "fastapi", "starlette", "uvicorn", "alembic"}
-SCHEMAS = sorted(f"app.wire.{path.stem}" for path in Path(wire.__path__[0]).glob("[a-z]*.py"))
+FOLDER = Path(wire.__path__[0])
+SCHEMAS = sorted(
+    ".".join(("app", "wire", *path.relative_to(FOLDER).with_suffix("").parts))
+    for path in FOLDER.rglob("[a-z]*.py")
+)
 OPTIONS = [f"app.agents.kinds.{kind}.options" for kind in sorted(AGENT_KINDS)]
 
 

@@ -25,7 +25,7 @@ DEFAULT_OBSERVING_KIND = "smooth"  # for a box without bins
 
 
 def _member(kind: str, module: str, suffix: str = "") -> Any:
-    """The class of a kind in one of its modules, found by its name."""
+    """Import the class of a kind from one of its modules."""
     name = "".join(part.capitalize() for part in kind.split("_")) + suffix
     return getattr(import_module(f"{__name__}.{kind}.{module}"), name)
 
@@ -40,18 +40,18 @@ AGENT_KINDS: Mapping[str, type[Options]] = _discover()
 
 
 def agent_class(kind: str) -> type[Agent[Any]]:
-    """The agent class of a kind. Loads its mathematics."""
+    """The agent class of a kind. Importing it loads numba and SciPy."""
     found: type[Agent[Any]] = _member(kind, "agent")
     return found
 
 
 def default_kind(has_bins: bool) -> str:
-    """The kind for states that are numbered or binned, or for a box without bins."""
+    """The default kind: one for numbered or binned states, another for a box without bins."""
     return DEFAULT_KIND if has_bins else DEFAULT_OBSERVING_KIND
 
 
 def _with_kind(value: Any) -> Any:
-    """Complete a short form: the name of a kind alone, or options without a kind."""
+    """Expand a short form: the name of a kind alone, or options without a kind."""
     if isinstance(value, str):
         return {"kind": value}
     return {"kind": DEFAULT_KIND, **value} if isinstance(value, dict) else value

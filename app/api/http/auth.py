@@ -13,10 +13,14 @@ from app.errors import Forbidden
 from app.service.access.keys import ANYONE, Caller, Role, check
 
 READ = frozenset({Role.viewer})
+READ_AGENTS = frozenset({Role.viewer, Role.robot})
 READ_EPISODES = frozenset({Role.viewer, Role.labeller})
-ACT = frozenset({Role.actor})
+ACT = frozenset({Role.actor, Role.robot})
+REMOVE_RECORDINGS = frozenset({Role.actor})
 JUDGE = frozenset({Role.labeller})
+JUDGE_OWN = frozenset({Role.labeller, Role.robot})  # see Ownership
 OPERATE = frozenset({Role.operator})
+IMPORT = frozenset({Role.operator, Role.robot})
 ADMINISTER = frozenset({Role.admin})
 
 COOKIE = "plaudit_session"
@@ -25,18 +29,34 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 _OF_BROWSERS = (b"cookie", b"sec-fetch-site", b"origin")
 
 
-def guard(allowed: frozenset[Role]) -> Any:
-    """A dependency that returns the caller, or refuses a role that is not allowed."""
+def guard(allowed: frozenset[Role], whole_server: bool = False) -> Any:
+    """A dependency that returns the caller, or refuses a role that is not allowed.
+
+    A key that is bound to some agents is refused other agents, and what concerns the whole server.
+    """
 
     async def caller(request: Request) -> Caller:
         found: Caller | None = request.scope.get("caller")
         if found is None:
             found = request.scope["caller"] = await _caller_of(request)
         check(found, allowed)
+        if found.sees.is_bound:
+            check_visible(found, request, whole_server)
         return found
 
     caller.guards = allowed  # type: ignore[attr-defined]  # JsonRoute calls it before all else
     return Depends(caller)
+
+
+def check_visible(caller: Caller, request: Request, whole_server: bool = False) -> None:
+    """Refuse a request whose path or query names an agent or episode that its key does not see."""
+    if whole_server:
+        caller.sees.check_unbound()
+    for values in (request.path_params, request.query_params):
+        if "agent" in values:
+            caller.sees.check_agent(values["agent"])
+        if "episode" in values:
+            caller.sees.check_episode(values["episode"])
 
 
 async def _caller_of(request: Request) -> Caller:
@@ -94,8 +114,14 @@ def labeller_of(caller: Caller, given: str | None) -> str | None:
 
 
 Reader = Annotated[Caller, guard(READ)]
+AgentReader = Annotated[Caller, guard(READ_AGENTS)]
+ServerReader = Annotated[Caller, guard(READ, whole_server=True)]
 EpisodeReader = Annotated[Caller, guard(READ_EPISODES)]
 Actor = Annotated[Caller, guard(ACT)]
+RecordingRemover = Annotated[Caller, guard(REMOVE_RECORDINGS)]
 Labeller = Annotated[Caller, guard(JUDGE)]
+OwnLabeller = Annotated[Caller, guard(JUDGE_OWN)]
 Operator = Annotated[Caller, guard(OPERATE)]
-Administrator = Annotated[Caller, guard(ADMINISTER)]
+AgentCreator = Annotated[Caller, guard(OPERATE, whole_server=True)]
+Importer = Annotated[Caller, guard(IMPORT)]
+Administrator = Annotated[Caller, guard(ADMINISTER, whole_server=True)]

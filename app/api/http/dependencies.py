@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from app.service.access.keys import Keys as KeysPart
+from app.service.access.ownership import Ownership as OwnershipPart
 from app.service.access.sessions import Sessions as SessionsPart
 from app.service.agents.registry import AgentRegistry
 from app.service.episodes.import_export import ImportExport as ImportExportPart
@@ -19,6 +20,7 @@ from app.service.labelling.labels import Labels as LabelsPart
 from app.service.labelling.leases import Leases as LeasesPart
 from app.service.labelling.queue import LabelQueue
 from app.service.runtime.container import Container
+from app.service.runtime.readiness import Readiness as ReadinessPart
 from app.service.views import (
     agents,
     curves,
@@ -29,7 +31,6 @@ from app.service.views import (
     events,
     labellers,
     overview,
-    readiness,
 )
 
 
@@ -61,6 +62,7 @@ Impact = Annotated[Impacts, _part(lambda container: container.impacts)]
 Recordings = Annotated[RecordingsPart, _part(lambda container: container.recordings)]
 ImportExport = Annotated[ImportExportPart, _part(lambda container: container.import_export)]
 Keys = Annotated[KeysPart, _part(lambda container: container.keys)]
+Ownership = Annotated[OwnershipPart, _part(lambda container: container.ownership)]
 Sessions = Annotated[SessionsPart, _part(lambda container: container.sessions)]
 
 AgentViews = Annotated[agents.AgentViews, _part(lambda container: container.views.agents)]
@@ -78,7 +80,7 @@ LabellerViews = Annotated[
 CurveViews = Annotated[curves.CurveViews, _part(lambda container: container.views.curves)]
 Documents = Annotated[documents.Documents, _part(lambda container: container.views.documents)]
 EventFeed = Annotated[events.EventFeed, _part(lambda container: container.views.events)]
-Readiness = Annotated[readiness.Readiness, _part(lambda container: container.views.readiness)]
+Readiness = Annotated[ReadinessPart, _part(lambda container: container.readiness)]
 
 MetadataBytes = Annotated[int, _part(lambda container: container.settings.metadata_bytes)]
 RecordingBytes = Annotated[int, _part(lambda container: container.settings.recording_bytes)]

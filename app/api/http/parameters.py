@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -34,6 +35,9 @@ Cursor = Annotated[
 ]
 
 
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")  # of a text in JSON; databases cannot store it
+
+
 def read_cursor(text: str, parts: int) -> tuple[int, ...]:
     """The numbers that a cursor consists of."""
     pieces = text.split("-")
@@ -46,8 +50,10 @@ def check_metadata(metadata: Mapping[str, Any], largest: int, field: str = "meta
     """Refuse metadata that is too large, or that is not valid JSON."""
     try:
         # A lone surrogate is a valid str; only encoding it fails.
-        size = len(json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode())
+        text = json.dumps(metadata, allow_nan=False, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise InvalidValue(field, "JSON with finite numbers and Unicode text") from error
-    if size > largest:
+    if _NUL.search(text):
+        raise InvalidValue(field, "text without NUL characters")
+    if len(text) > largest:
         raise InvalidValue(field, f"at most {largest} bytes as JSON")

@@ -26,7 +26,7 @@ from app.errors import (
 )
 from app.service.training.process_pool import JobFailed
 from app.wire.problems import FieldError, Problem
-from app.wire.validation import invalid_value, place_of
+from app.wire.validation import invalid_value, main_problem, place_of
 
 log = logging.getLogger(__name__)
 
@@ -113,11 +113,13 @@ def _validation_problem(
     error: RequestValidationError, schema: Any, request_id: str | None
 ) -> Problem:
     """A request that FastAPI refused. ``schema`` is the type of its body."""
+    details = list(error.errors())
+    if details[0]["type"] == "json_invalid":
+        words = f"The body is not valid JSON: {details[0]['ctx']['error']}."
+        return problem(422, "invalid_json", "Invalid JSON", words, request_id)
+    details.insert(0, details[main_problem(details, {"body": error.body})])
     found: list[FieldError] = []
-    for detail in error.errors():
-        if detail["type"] == "json_invalid":
-            words = f"The body is not valid JSON: {detail['ctx']['error']}."
-            return problem(422, "invalid_json", "Invalid JSON", words, request_id)
+    for detail in details:
         entry = _validation_entry(detail, error.body, schema)
         if entry not in found:
             found.append(entry)
@@ -129,13 +131,13 @@ def _validation_problem(
 
 def _validation_entry(detail: Any, body: Any, schema: Any) -> FieldError:
     """One of pydantic's errors, by its place in the request."""
-    where, *loc = detail["loc"]
-    if where == "body":
+    part, *loc = detail["loc"]
+    if part == "body":
         inner = detail | {"loc": tuple(loc)}
         place = list(place_of(inner, body))
         reason = invalid_value(inner, ".".join(place), schema).reason
         return FieldError(pointer=_pointer(place), detail=reason)
-    name = str(loc[0]) if loc else str(where)
+    name = str(loc[0]) if loc else str(part)
     return FieldError(parameter=name, detail=invalid_value(detail, name, None).reason)
 
 

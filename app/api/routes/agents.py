@@ -6,12 +6,12 @@ import logging
 
 from fastapi import APIRouter, Request, Response
 
-from app.api.http.auth import Operator, Reader
+from app.api.http.auth import AgentCreator, AgentReader, Operator
 from app.api.http.dependencies import AgentViews, MetadataBytes, Registry
 from app.api.http.idempotency import Once
 from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import AgentId, Cursor, Limit, check_metadata, read_cursor
-from app.api.http.responses import created, declared, location
+from app.api.openapi.responses import created, declared, location
 from app.service.access.idempotency import Remember
 from app.service.agents.specification import read_specification
 from app.wire.agents import AgentChanges, AgentPage, AgentView, NewAgent, Specification
@@ -36,7 +36,7 @@ async def create_agent(
     registry: Registry,
     views: AgentViews,
     metadata_bytes: MetadataBytes,
-    caller: Operator,
+    caller: AgentCreator,
     once: Once,
 ) -> AgentView:
     """Create an agent. It plans at once; its first episode waits for that plan."""
@@ -61,15 +61,15 @@ async def create_agent(
 
 @router.get("", summary="List agents", responses=declared(422, 503))
 async def list_agents(
-    views: AgentViews, _: Reader, limit: Limit = 50, cursor: Cursor = None
+    views: AgentViews, caller: AgentReader, limit: Limit = 50, cursor: Cursor = None
 ) -> AgentPage:
     """Agents in the order they were created."""
     after = 0 if cursor is None else read_cursor(cursor, 1)[0]
-    return await views.page(after, limit)
+    return await views.page(caller.sees, after, limit)
 
 
 @router.get("/{agent}", summary="Read an agent", responses=declared(404, 503))
-async def read_agent(agent: AgentId, views: AgentViews, _: Reader) -> AgentView:
+async def read_agent(agent: AgentId, views: AgentViews, _: AgentReader) -> AgentView:
     """An agent: its specification and where it stands."""
     return await views.read(agent)
 
@@ -86,13 +86,12 @@ async def change_agent(
     """Change its name, metadata or display, or pause it."""
     check_metadata(body.metadata or {}, metadata_bytes)
     hosted = await registry.find(agent)
-    await registry.describe(hosted, body.model_dump(mode="json", exclude_unset=True))
+    await registry.describe(hosted, body)
     return await views.read(agent)
 
 
 @router.delete("/{agent}", status_code=204, summary="Delete an agent", responses=declared(404, 503))
 async def delete_agent(agent: AgentId, registry: Registry, caller: Operator) -> None:
     """Delete an agent with all its episodes."""
-    hosted = await registry.find(agent)
-    await registry.delete(hosted)
-    log.info("agent deleted", extra={"agent": hosted.id, "by": caller.key})
+    await registry.delete(agent)
+    log.info("agent deleted", extra={"agent": agent, "by": caller.key})

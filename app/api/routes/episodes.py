@@ -6,15 +6,16 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 
-from app.api.http.auth import JUDGE, Actor, EpisodeReader, labeller_of
-from app.api.http.dependencies import EpisodeViews, Lifecycle
+from app.api.http.auth import JUDGE_OWN, Actor, EpisodeReader, labeller_of
+from app.api.http.dependencies import EpisodeViews, Lifecycle, Ownership
 from app.api.http.entries import attempt_each, entry_of
 from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import Cursor, EpisodeId, Limit, read_cursor
 from app.api.http.problems import request_id_of
-from app.api.http.responses import declared
+from app.api.openapi.responses import declared
 from app.errors import InvalidValue
 from app.service.access.keys import Caller, check
+from app.service.access.ownership import Ownership as OwnershipPart
 from app.service.episodes.lifecycle import Lifecycle as LifecyclePart
 from app.service.labelling.slots import GivenLabel
 from app.service.views.episodes import EpisodeViews as ViewsPart
@@ -35,6 +36,7 @@ async def finish_episode(
     episode: EpisodeId,
     lifecycle: Lifecycle,
     views: EpisodeViews,
+    ownership: Ownership,
     caller: Actor,
     body: Finish | None = None,
 ) -> EpisodeSummary:
@@ -42,7 +44,7 @@ async def finish_episode(
 
     A `label` is stored together with the end: both, or neither.
     """
-    return await _finish(episode, body or Finish(), lifecycle, views, caller)
+    return await _finish(episode, body or Finish(), lifecycle, views, ownership, caller)
 
 
 @router.post(
@@ -53,13 +55,18 @@ async def finish_episode(
     responses=declared(413, 422, 503),
 )
 async def finish_many(
-    request: Request, body: ManyFinishes, lifecycle: Lifecycle, views: EpisodeViews, caller: Actor
+    request: Request,
+    body: ManyFinishes,
+    lifecycle: Lifecycle,
+    views: EpisodeViews,
+    ownership: Ownership,
+    caller: Actor,
 ) -> ManyFinishesAnswer:
     """Each entry answers with its own episode or its own problem."""
     outcomes = await attempt_each(
         body.finishes,
         lambda end: end.episode,
-        lambda end: _finish(end.episode, end, lifecycle, views, caller),
+        lambda end: _finish(end.episode, end, lifecycle, views, ownership, caller),
     )
     request_id = request_id_of(request)
     results = [
@@ -70,11 +77,18 @@ async def finish_many(
 
 
 async def _finish(
-    episode: str, end: Finish, lifecycle: LifecyclePart, views: ViewsPart, caller: Caller
+    episode: str,
+    end: Finish,
+    lifecycle: LifecyclePart,
+    views: ViewsPart,
+    ownership: OwnershipPart,
+    caller: Caller,
 ) -> EpisodeSummary:
+    caller.sees.check_episode(episode)
     given = None
     if end.label is not None:
-        check(caller, JUDGE)
+        check(caller, JUDGE_OWN)
+        await ownership.check_may_label(caller, episode)
         labeller = labeller_of(caller, end.labeller)
         given = GivenLabel(int(end.label), labeller, end.comment)
     return await views.summary(await lifecycle.finish(episode, end.state, end.terminated, given))
@@ -112,7 +126,7 @@ async def read_episode(episode: EpisodeId, views: EpisodeViews, _: EpisodeReader
 )
 async def list_episodes(
     views: EpisodeViews,
-    _: EpisodeReader,
+    caller: EpisodeReader,
     agent: Annotated[str | None, Query(description="of one agent")] = None,
     status: Annotated[Status | None, Query(description="with one status")] = None,
     external_id: Annotated[
@@ -133,9 +147,10 @@ async def list_episodes(
         if status not in (None, "awaiting_label") or external_id is not None:
             raise InvalidValue("?order", "oldest or newest, unless it is what awaits a label")
         skip = 0 if cursor is None else read_cursor(cursor, 1)[0]
-        return await views.most_informative(agent, skip, limit)
+        return await views.most_informative(caller.sees, agent, skip, limit)
     after = None if cursor is None else read_cursor(cursor, 3)
     return await views.page(
+        caller.sees,
         agent,
         status,
         external_id,

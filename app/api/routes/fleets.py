@@ -9,18 +9,18 @@ from collections.abc import AsyncIterator
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 
-from app.api.http.auth import Operator
+from app.api.http.auth import Importer, Operator
 from app.api.http.dependencies import ImportExport, MetadataBytes, Registry
 from app.api.http.idempotency import Once
 from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import AgentId, check_metadata
-from app.api.http.responses import declared
+from app.api.openapi.responses import declared
 from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.import_export import LoggedEpisode
 from app.service.episodes.lifecycle import EpisodeStatus
-from app.service.labelling.slots import GivenLabel, majority
+from app.service.labelling.slots import CannotTell, GivenLabel, majority
 from app.service.runtime.ids import episode_id
 from app.wire.trajectories import LoggedTrajectory, Trajectories, TrajectoriesAnswer
 
@@ -34,7 +34,8 @@ _LINE = {
     "example": '{"episode": "eps_0123456789_0", "number": 0, "states": [0, 4, 8], '
     '"actions": [1, 1], "terminated": true, "label": 0, "status": "labelled", '
     '"labels_wanted": 1, "verdicts": [{"label": 0, "labeller": "Ada", "comment": null}], '
-    '"mode": "learn", "policy_version": 0, "external_id": null, "metadata": {}}\n',
+    '"undecided": [], "mode": "learn", "learn_transitions": true, "policy_version": 0, '
+    '"external_id": null, "metadata": {}}\n',
 }
 
 
@@ -50,7 +51,7 @@ async def import_trajectories(
     registry: Registry,
     import_export: ImportExport,
     metadata_bytes: MetadataBytes,
-    caller: Operator,
+    caller: Importer,
     once: Once,
 ) -> TrajectoriesAnswer:
     """All are taken or none, and they are learned from once. Lines of an export fit as they are."""
@@ -61,7 +62,7 @@ async def import_trajectories(
         logged.append(_logged(trajectory, f"trajectories.{i}"))
 
     async def take(remember: Remember | None) -> TrajectoriesAnswer:
-        numbers = await import_export.import_episodes(hosted, logged, remember)
+        numbers = await import_export.import_episodes(hosted, logged, remember, caller.key)
         fields = {"agent": hosted.id, "episodes": len(numbers), "by": caller.key}
         log.info("episodes imported", extra=fields)
         return _answer(hosted, numbers)
@@ -79,7 +80,8 @@ def _logged(trajectory: LoggedTrajectory, field: str) -> LoggedEpisode:
     if trajectory.status in ("completed", "abandoned"):
         status = EpisodeStatus(trajectory.status)
     labels = _labels(trajectory)
-    if trajectory.label is not None and status is not None:
+    is_evaluation = trajectory.mode == "evaluate"
+    if trajectory.label is not None and status is not None and not is_evaluation:
         raise InvalidValue(f"{field}.status", "labelled, because there is a label")
     if trajectory.label is not None and trajectory.label != majority(labels):
         raise InvalidValue(f"{field}.label", "the majority of its verdicts")
@@ -87,10 +89,13 @@ def _logged(trajectory: LoggedTrajectory, field: str) -> LoggedEpisode:
         states=trajectory.states,
         actions=trajectory.actions,
         labels=labels,
+        undecided=[CannotTell(answer.labeller, answer.reason) for answer in trajectory.undecided],
         settled=trajectory.label is not None,
         labels_wanted=trajectory.labels_wanted,
         terminated=trajectory.terminated,
         status=status,
+        is_evaluation=is_evaluation,
+        learn_transitions=trajectory.learn_transitions or not is_evaluation,
         external_id=trajectory.external_id,
         metadata=dict(trajectory.metadata),
     )

@@ -11,11 +11,11 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.sse import EventSourceResponse, format_sse_event
 
-from app.api.http.auth import Reader
+from app.api.http.auth import AgentReader, Reader
 from app.api.http.dependencies import CurveViews, Documents, EventFeed
 from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import AgentId
-from app.api.http.responses import declared
+from app.api.openapi.responses import declared
 from app.errors import InvalidValue
 from app.service.views.events import PublicEvent
 from app.wire.insight import CurveView, ModelView, PolicyView
@@ -55,7 +55,7 @@ async def read_model(agent: AgentId, documents: Documents, _: Reader) -> Respons
 async def read_policy(
     agent: AgentId,
     documents: Documents,
-    _: Reader,
+    _: AgentReader,
     mode: Annotated[
         Literal["learn", "exploit"], Query(description="`exploit` is the policy with no bonuses")
     ] = "learn",
@@ -97,7 +97,7 @@ async def stream_events(
     request: Request,
     agent: AgentId,
     feed: EventFeed,
-    _: Reader,
+    _: AgentReader,
     last_event_id: Annotated[str | None, Header(description="read on after this one")] = None,
 ) -> StreamingResponse:
     """Episodes over, labels given, policies replaced; with `Last-Event-ID` nothing is missed."""

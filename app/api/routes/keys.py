@@ -12,11 +12,12 @@ from app.api.http.dependencies import Keys
 from app.api.http.idempotency import Once
 from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import KeyId
-from app.api.http.responses import declared
+from app.api.openapi.responses import declared
 from app.errors import NotFound
 from app.service.access.idempotency import Remember
 from app.service.access.keys import Key
-from app.service.views.times import moment, moment_or_none
+from app.service.runtime.ids import agent_id
+from app.service.runtime.times import moment, moment_or_none
 from app.wire.keys import CreatedKey, KeyList, KeyView, NewKey
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ async def create_key(body: NewKey, keys: Keys, caller: Administrator, once: Once
     """The secret is shown this once. From the first admin key on, every request needs a key."""
 
     async def create(remember: Remember | None) -> CreatedKey:
-        key, secret = await keys.create(body.name, body.role, remember)
+        key, secret = await keys.create(body.name, body.role, body.agents, remember)
         log.info("key created", extra={"key": key.id, "role": key.role.value, "by": caller.key})
         return CreatedKey(**_fields(key), secret=secret)
 
@@ -61,6 +62,7 @@ def _fields(key: Key) -> dict[str, Any]:
         "id": key.id,
         "name": key.name,
         "role": key.role,
+        "agents": None if key.agents is None else [agent_id(one) for one in sorted(key.agents)],
         "created_at": moment(key.created_at),
         "revoked_at": moment_or_none(key.revoked_at),
     }

@@ -6,18 +6,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from app.api.http.auth import Labeller, labeller_of
-from app.api.http.dependencies import Labels
+from app.api.http.auth import Labeller, OwnLabeller, labeller_of
+from app.api.http.dependencies import Labels, Ownership
 from app.api.http.entries import attempt_each, entry_of
 from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import EpisodeId
 from app.api.http.problems import request_id_of
-from app.api.http.responses import declared
+from app.api.openapi.responses import declared
 from app.service.access.keys import Caller
 from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.labelling.slots import GivenLabel
-from app.wire.bulk import EpisodeVerdict, ManyLabels, ManyLabelsAnswer
-from app.wire.episodes import Verdict, VerdictAnswer
+from app.service.labelling.labels import Labels as LabelsPart
+from app.service.labelling.slots import CannotTell, GivenLabel
+from app.wire.base import CANNOT_TELL
+from app.wire.bulk import EpisodeLabel, ManyLabels, ManyLabelsAnswer
+from app.wire.episodes import LabelAnswer, NewLabel
 
 router = APIRouter(prefix="/v1", route_class=JsonRoute)
 _PATH = "/episodes/{episode}/label"
@@ -27,13 +29,16 @@ _PROBLEMS = declared(404, 409, 413, 422, 503)
 
 @router.post(_PATH, tags=["labels"], summary="Label an episode", responses=_PROBLEMS)
 async def give_label(
-    episode: EpisodeId, body: Verdict, labels: Labels, caller: Labeller
-) -> VerdictAnswer:
+    episode: EpisodeId, body: NewLabel, labels: Labels, ownership: Ownership, caller: OwnLabeller
+) -> LabelAnswer:
     """Good or bad. The same label again is harmless; another is a conflict.
 
-    Where the episode wants labels of several people, each has one of their own.
+    Where the episode wants labels of several people, each has one of their own. `cannot_tell`
+    with a reason teaches nothing; after as many of them as labels are wanted, the episode leaves
+    the labelling queue.
     """
-    return _answer(await labels.give(episode, _given(body, caller)))
+    await ownership.check_may_label(caller, episode)
+    return _answer(await _give(labels, episode, body, caller))
 
 
 @router.post(
@@ -44,12 +49,14 @@ async def give_label(
     responses=declared(413, 422, 503),
 )
 async def label_many(
-    request: Request, body: ManyLabels, labels: Labels, caller: Labeller
+    request: Request, body: ManyLabels, labels: Labels, ownership: Ownership, caller: OwnLabeller
 ) -> ManyLabelsAnswer:
     """Each entry answers with its own label or its own problem."""
 
-    async def give(verdict: EpisodeVerdict) -> VerdictAnswer:
-        return _answer(await labels.give(verdict.episode, _given(verdict, caller)))
+    async def give(verdict: EpisodeLabel) -> LabelAnswer:
+        caller.sees.check_episode(verdict.episode)
+        await ownership.check_may_label(caller, verdict.episode)
+        return _answer(await _give(labels, verdict.episode, verdict, caller))
 
     outcomes = await attempt_each(body.labels, lambda verdict: verdict.episode, give)
     request_id = request_id_of(request)
@@ -62,9 +69,13 @@ async def label_many(
 
 @router.put(_PATH, tags=["labels"], summary="Replace a label", responses=_PROBLEMS)
 async def replace_label(
-    episode: EpisodeId, body: Verdict, labels: Labels, caller: Labeller
-) -> VerdictAnswer:
+    episode: EpisodeId, body: NewLabel, labels: Labels, ownership: Ownership, caller: OwnLabeller
+) -> LabelAnswer:
     """The model is then what it would have been with this label from the start."""
+    await ownership.check_may_label(caller, episode)
+    if body.label == CANNOT_TELL:
+        answer = _cannot_tell(body, caller)
+        return _answer(await labels.cannot_tell(episode, answer, replaces=True))
     return _answer(await labels.replace(episode, _given(body, caller)))
 
 
@@ -83,22 +94,34 @@ async def withdraw_label(
             description="whose, where several judge; by default the name of the key",
         ),
     ] = None,
-) -> VerdictAnswer:
+) -> LabelAnswer:
     """The model is then what it would have been without it."""
     return _answer(await labels.withdraw(episode, labeller_of(caller, labeller)))
 
 
-def _given(body: Verdict, caller: Caller) -> GivenLabel:
+async def _give(labels: LabelsPart, episode: str, body: NewLabel, caller: Caller) -> HostedEpisode:
+    if body.label == CANNOT_TELL:
+        return await labels.cannot_tell(episode, _cannot_tell(body, caller))
+    return await labels.give(episode, _given(body, caller))
+
+
+def _cannot_tell(body: NewLabel, caller: Caller) -> CannotTell:
+    return CannotTell(labeller_of(caller, body.labeller), body.reason or "")
+
+
+def _given(body: NewLabel, caller: Caller) -> GivenLabel:
     return GivenLabel(int(body.label), labeller_of(caller, body.labeller), body.comment)
 
 
-def _answer(episode: HostedEpisode) -> VerdictAnswer:
-    return VerdictAnswer.model_validate(
+def _answer(episode: HostedEpisode) -> LabelAnswer:
+    return LabelAnswer.model_validate(
         {
             "episode": episode.id,
             "label": episode.label,
+            "labels_given": len(episode.labels),
             "verdicts": len(episode.labels),
             "labels_wanted": episode.labels_wanted,
+            "cannot_tell": len(episode.cannot_tell),
             "status": episode.status,
             "learning": episode.agent.learning,
             "policy_version": episode.agent.version,

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from app.api.http.auth import Reader
+from app.api.http.auth import ServerReader
 from app.api.http.dependencies import Readiness
-from app.api.http.responses import declared
+from app.api.openapi.responses import declared
 from app.wire.operations import Health
 
 router = APIRouter(tags=["operations"])
@@ -52,6 +52,6 @@ async def read_readiness(readiness: Readiness) -> Response:
         **declared(),
     },
 )
-async def read_metrics(request: Request, _: Reader) -> Response:
+async def read_metrics(request: Request, _: ServerReader) -> Response:
     """In Prometheus' text format."""
     return Response(request.app.state.metrics.render(), media_type=CONTENT_TYPE_LATEST)

@@ -9,18 +9,17 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
-from app.api.http.auth import Actor, EpisodeReader
+from app.api.http.auth import Actor, EpisodeReader, RecordingRemover
 from app.api.http.dependencies import RecordingBytes, Recordings
 from app.api.http.parameters import EpisodeId
-from app.api.http.responses import declared
-from app.errors import NotFound
-from app.service.episodes.recordings import MEDIA_TYPES, Recording
-from app.service.views.times import moment
+from app.api.openapi.responses import declared
+from app.service.episodes.media_types import MEDIA_TYPES
+from app.service.episodes.recordings import Recording
+from app.service.runtime.times import moment
 from app.wire.episodes import RecordingView
 
 router = APIRouter(prefix="/v1/episodes/{episode}/recording", tags=["recordings"])
 
-_AT_ONCE = 4_000_000  # bytes read at once
 _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})")
 _BYTES = {"schema": {"type": "string", "format": "binary"}, "example": "the bytes of the file"}
 _CONTENT = dict.fromkeys(MEDIA_TYPES, _BYTES)
@@ -52,14 +51,14 @@ async def put_recording(
     episode: EpisodeId,
     recordings: Recordings,
     largest: RecordingBytes,
-    _: Actor,
+    caller: Actor,
 ) -> RecordingView:
-    """A picture or a video; it replaces an earlier one. Its type is detected from its content."""
-    content = await request.body()
-    if len(content) > largest:
-        detail = f"A recording may have at most {largest} bytes (PLAUDIT_RECORDING_BYTES)."
-        raise HTTPException(413, detail)
-    return _view(episode, await recordings.put(episode, content))
+    """A picture or a video. Its type is detected from its content.
+
+    It replaces an earlier one if the key started the episode or is an operator's or an admin's.
+    """
+    content = _bounded(request.stream(), largest)
+    return _view(episode, await recordings.put(episode, content, caller))
 
 
 @router.get(
@@ -78,9 +77,7 @@ async def read_recording(
 ) -> Response:
     """The recording, or the part of it that `Range` asks for."""
     recording = await recordings.find(episode)
-    if recording is None:
-        raise NotFound("recording", episode, "of episode")
-    tag = f'"{recording.at:x}-{recording.size:x}"'
+    tag = f'"{recording.blob.rpartition("/")[2]}"'
     headers = {**_SAFE, "ETag": tag, "Content-Type": recording.media_type}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers={**_SAFE, "ETag": tag})
@@ -94,13 +91,16 @@ async def read_recording(
         first, length, status = part.start, len(part), 206
         headers["Content-Range"] = f"bytes {first}-{part.stop - 1}/{recording.size}"
     headers["Content-Length"] = str(length)
-    return StreamingResponse(_pieces(recordings, episode, first, length), status, headers)
+    chunks = await recordings.stream(episode, recording, first, length)
+    return StreamingResponse(chunks, status, headers)
 
 
 @router.delete("", status_code=204, summary="Remove a recording", responses=declared(404, 503))
-async def remove_recording(episode: EpisodeId, recordings: Recordings, _: Actor) -> None:
+async def remove_recording(
+    episode: EpisodeId, recordings: Recordings, caller: RecordingRemover
+) -> None:
     """Delete the recording; the episode stays."""
-    await recordings.drop(episode)
+    await recordings.drop(episode, caller)
 
 
 def _view(episode: str, recording: Recording) -> RecordingView:
@@ -132,10 +132,12 @@ def _part(wanted: str, size: int) -> range | None:
     return range(first, min(last, size - 1) + 1)
 
 
-async def _pieces(
-    recordings: Recordings, episode: str, first: int, length: int
-) -> AsyncIterator[bytes]:
-    """The content in chunks of a few megabytes."""
-    for place in range(first, first + length, _AT_ONCE):
-        rest = first + length - place
-        yield await recordings.read(episode, place, min(rest, _AT_ONCE))
+async def _bounded(content: AsyncIterator[bytes], largest: int) -> AsyncIterator[bytes]:
+    """The body, cut off with 413 where it is larger than a recording may be."""
+    size = 0
+    async for chunk in content:
+        size += len(chunk)
+        if size > largest:
+            detail = f"A recording may have at most {largest} bytes (PLAUDIT_RECORDING_BYTES)."
+            raise HTTPException(413, detail)
+        yield chunk

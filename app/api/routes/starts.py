@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
@@ -15,7 +15,7 @@ from app.api.http.idempotency import Once, OnceOnly
 from app.api.http.json_body import JsonRoute
 from app.api.http.parameters import AgentId, check_metadata
 from app.api.http.problems import request_id_of
-from app.api.http.responses import created, declared, location
+from app.api.openapi.responses import created, declared, location
 from app.errors import Conflict, PlauditError
 from app.service.access.idempotency import Remember
 from app.service.access.keys import Caller
@@ -59,6 +59,7 @@ class Starter:
     ) -> list[StartedEpisode | PlauditError]:
         """Start episodes of one agent in their order, waiting once for learning under way."""
         try:
+            self._caller.sees.check_agent(agent)
             hosted = await self._registry.find(agent)
             waiting = {new.mode for _, new in entries if new.wait}
             if waiting:
@@ -83,20 +84,28 @@ class Starter:
 
         async def start(remember: Remember | None) -> StartedEpisode:
             mode, metadata = EpisodeMode(new.mode), dict(new.metadata)
-            asked = EpisodeRequest(mode, wait, new.external_id, metadata, new.labels_wanted)
-            episode = await self._lifecycle.start(agent, asked, remember)
+            requested = EpisodeRequest(
+                mode,
+                wait,
+                new.external_id,
+                metadata,
+                new.labels_wanted,
+                self._caller.key,
+                new.learn_transitions,
+            )
+            episode = await self._lifecycle.start(agent, requested, remember)
             return await self._view(episode.id, new.state)
 
         return await self._once.run(
             self._caller, start, lambda episode: self._view(episode, new.state), part
         )
 
-    async def _view(self, episode: str, state: Any) -> StartedEpisode:
+    async def _view(self, episode: str, state: object) -> StartedEpisode:
         first = None if state is None else await self._first_step(episode, state)
         summary = await self._views.read_summary(episode)
         return StartedEpisode(**summary.model_dump(), first_step=first)
 
-    async def _first_step(self, episode: str, state: Any) -> StepAnswer:
+    async def _first_step(self, episode: str, state: object) -> StepAnswer:
         """Take the first step, or read it where a retry of the start comes later."""
         try:
             taken = await self._stepping.step(episode, 0, state)

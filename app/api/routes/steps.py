@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request
 from app.api.http.auth import Actor
 from app.api.http.dependencies import Stepping, container_of
 from app.api.http.hot_route import HotRoute
-from app.api.http.openapi import operation_name
 from app.api.http.parameters import EpisodeId
 from app.api.http.problems import problem_of, request_id_of
-from app.api.http.responses import declared
+from app.api.openapi.document import operation_name
+from app.api.openapi.responses import declared
 from app.errors import PlauditError
 from app.service.episodes.stepping import StepTaken
 from app.wire.steps import EpisodeStep, ExplainedStepAnswer, ManySteps, ManyStepsAnswer, Step
@@ -56,10 +56,10 @@ async def take_step(
     responses=declared(413, 422, 503),
 )
 async def step_many(
-    request: Request, body: ManySteps, _: Actor, stepping: Stepping
+    request: Request, body: ManySteps, caller: Actor, stepping: Stepping
 ) -> dict[str, list[dict[str, Any]]]:
     """Each entry answers with its own result or its own problem."""
-    outcomes = await stepping.step_many(body.steps)
+    outcomes = await stepping.step_many(body.steps, caller.sees)
     request_id = request_id_of(request)
     return {"results": [_entry(step, outcome, request_id) for step, outcome in outcomes]}
 

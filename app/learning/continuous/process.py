@@ -103,9 +103,9 @@ def fit(labels: Labels, places: Floats) -> Posterior:
     return Posterior(labels, covariance, found.logits, found.dual, found.log_evidence)
 
 
-def squared_distances(one: Floats, other: Floats) -> Floats:
+def squared_distances(first: Floats, second: Floats) -> Floats:
     """|x - y|^2 between the rows of two arrays, shape (n, m)."""
-    gaps = (one**2).sum(axis=1)[:, None] + (other**2).sum(axis=1) - 2.0 * one @ other.T
+    gaps = (first**2).sum(axis=1)[:, None] + (second**2).sum(axis=1) - 2.0 * first @ second.T
     return np.asarray(np.maximum(gaps, 0.0))
 
 

@@ -27,13 +27,13 @@ Norms = Callable[[sparse.csr_array], Floats]  # the norm of each row of a matrix
 class WeightTables:
     """Weights as an episode collects them: step by step over plain states, and by a memory.
 
-    A memory m that enters state s becomes ``update[m, s]``; an episode starts with memory 0 and has
-    the weight ``remembered`` of its last one. Maps without a memory have one that never changes.
+    An episode starts with memory 0 of the automaton and has the weight ``remembered`` of its last
+    memory. Maps without a memory have one that never changes.
     """
 
     steps: Floats  # (H, S, A)
     ends: Floats  # (H + 1, S + 1): for the steps that an early end leaves out
-    update: Integers  # (M, S)
+    automaton: Tracker
     remembered: Floats  # (M,)
 
 
@@ -152,15 +152,16 @@ class StepFeatures(FeatureMap, FeatureTables):
 
     def collected(self, weights: Floats) -> WeightTables:
         """At every step; nothing is remembered."""
-        update = np.zeros((1, self.spaces.states), dtype=np.int64)
-        return WeightTables(self.spread(weights), self.remainders(weights), update, np.zeros(1))
+        _, S, A = self.spaces.shape
+        nothing = Tracker(np.zeros((1, S, A), np.int64), np.zeros((1, S), np.int64))
+        return WeightTables(self.spread(weights), self.remainders(weights), nothing, np.zeros(1))
 
     def without_steps(self) -> StepFeatures | None:
         """The same features with the steps merged; None for a map that has no such form."""
         return None
 
     @abstractmethod
-    def mean(self, where: Occupancy) -> Floats:
+    def mean(self, visits: Occupancy) -> Floats:
         """E[phi(tau)], unscaled, of a policy with this occupancy, shape (d,)."""
 
     @property

@@ -104,9 +104,9 @@ class Blocks(StepFeatures):
         smallest: Floats = np.min([part.least_touched(block) for part, block in pairs], axis=0)
         return smallest
 
-    def mean(self, where: Occupancy) -> Floats:
+    def mean(self, visits: Occupancy) -> Floats:
         """The parts' means in sequence."""
-        return np.concatenate([part.mean(where) for part in self.maps])
+        return np.concatenate([part.mean(visits) for part in self.maps])
 
     def rows(self, states: Integers, actions: Integers, ended: Integers) -> sparse.csr_array:
         """The parts' rows side by side."""

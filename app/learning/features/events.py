@@ -2,8 +2,7 @@
 
 A feature is 1 if its event happened and 0 if not. It is not a sum over steps: "was in a and in b"
 is not a weight for a plus a weight for b. An automaton that reads the states knows which events
-have happened so far. With its memory joined to the state, events are planned for like any other
-features (`unrolled`).
+have happened so far: events are planned for as the features of that automaton.
 """
 
 from __future__ import annotations
@@ -18,24 +17,25 @@ from scipy import sparse
 
 from app.errors import InvalidValue
 from app.learning.arrays import Integers
-from app.learning.features.automaton import EventTables, unroll
+from app.learning.features.automaton import Automaton, AutomatonTables
 from app.learning.features.base import FeatureMap, Row
+from app.learning.features.event_automaton import compile_events
 from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 
-EventKind = Literal["visited", "both", "then"]
-SIZES: dict[EventKind, int] = {"visited": 1, "both": 2, "then": 2}
+PathEventKind = Literal["visited", "both", "then"]
+SIZES: dict[PathEventKind, int] = {"visited": 1, "both": 2, "then": 2}
 
 
 @dataclass(frozen=True)
-class Event:
+class PathEvent:
     """An event that happens in an episode or does not.
 
     ``visited`` (a): some step was spent in a. ``both`` (a, b): one in a and one in b, in any
     order. ``then`` (a, b): one in a and a later one in b.
     """
 
-    kind: EventKind
+    kind: PathEventKind
     states: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -44,7 +44,7 @@ class Event:
             raise InvalidValue(self.kind, "one state" if size == 1 else "two different states")
 
     @property
-    def meaning(self) -> tuple[EventKind, tuple[int, ...]]:
+    def meaning(self) -> tuple[PathEventKind, tuple[int, ...]]:
         """Equal for events that always happen together."""
         return self.kind, tuple(sorted(self.states)) if self.kind == "both" else self.states
 
@@ -59,16 +59,16 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Events(FeatureMap):
+class PathEvents(FeatureMap):
     """One feature for each event. An episode that ended early stays where it ended."""
 
     spaces: Spaces
-    events: tuple[Event, ...]
+    events: tuple[PathEvent, ...]
 
     def __post_init__(self) -> None:
         if not self.events:
             raise InvalidValue("features.events", "at least one of them")
-        known: set[tuple[EventKind, tuple[int, ...]]] = set()
+        known: set[tuple[PathEventKind, tuple[int, ...]]] = set()
         for number, event in enumerate(self.events):
             if not all(0 <= state < self.spaces.states for state in event.states):
                 last = self.spaces.states - 1
@@ -120,11 +120,11 @@ class Events(FeatureMap):
         return sparse.csr_array(self.happened(states, ended).astype(np.float64))
 
     @property
-    def tables(self) -> EventTables:
+    def tables(self) -> AutomatonTables:
         """The tables over states joined with the events that have happened."""
-        return self.unrolled
+        return self.automaton.tables
 
     @cached_property
-    def unrolled(self) -> EventTables:
-        """The automaton that knows which events have happened, and the tables on it."""
-        return unroll([(event.kind, event.states) for event in self.events], self.spaces)
+    def automaton(self) -> Automaton:
+        """The automaton that knows which events have happened."""
+        return compile_events([(event.kind, event.states) for event in self.events], self.spaces)

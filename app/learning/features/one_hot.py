@@ -135,12 +135,12 @@ class OneHot(StepFeatures):
             return None
         return replace(self, step=False, action=not self.state)
 
-    def mean(self, where: Occupancy) -> Floats:
+    def mean(self, visits: Occupancy) -> Floats:
         """The expected count of each feature."""
         steps, S = list(self.steps), self.spaces.states
-        cells = where.cells[steps]  # (K, S, A)
+        cells = visits.cells[steps]  # (K, S, A)
         if not self.action:
-            ended = where.ended[steps]
+            ended = visits.ended[steps]
             cells = cells.sum(axis=2, keepdims=True)
             if self.state:
                 cells = cells + ended[:, :S, None]

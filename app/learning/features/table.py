@@ -32,13 +32,7 @@ class Table(StepFeatures):
         if self.values.shape[:-1] not in {(S, A), (H, S, A)} or self.values.shape[-1] < 1:
             expected = f"shape ({S}, {A}, d) or ({H}, {S}, {A}, d)"
             raise InvalidValue("features.values", f"{expected}, got {self.values.shape}")
-        if not np.isfinite(self.values).all():
-            raise InvalidValue("features.values", "finite numbers")
-        sizes = np.abs(self.values[self.values != 0.0])
-        if len(sizes) and not SMALLEST <= sizes.min() <= sizes.max() <= LARGEST:
-            # The squares of numbers outside this range lose their precision.
-            span = f"from {SMALLEST:g} to {LARGEST:g}"
-            raise InvalidValue("features.values", f"0, or numbers of a size {span}")
+        check_sizes("features.values", self.values)
 
     def __str__(self) -> str:
         return f"a table of {self.dimension} features"
@@ -107,9 +101,9 @@ class Table(StepFeatures):
         whole = float((total**2).sum())
         return whole - same <= ORTHOGONAL * whole
 
-    def mean(self, where: Occupancy) -> Floats:
+    def mean(self, visits: Occupancy) -> Floats:
         """The table's rows weighted by how often each cell occurs."""
-        cells = where.cells if self.values.ndim == 4 else where.cells.sum(axis=0)
+        cells = visits.cells if self.values.ndim == 4 else visits.cells.sum(axis=0)
         return np.asarray(np.tensordot(cells, self.values, axes=cells.ndim))
 
     def rows(
@@ -127,6 +121,15 @@ class Table(StepFeatures):
             size += np.abs(step)
         total[np.abs(total) <= ROUNDING * size] = 0.0
         return sparse.csr_array(total)
+
+
+def check_sizes(field: str, values: Floats) -> None:
+    """Refuse features that are not finite, or whose squares would lose their precision."""
+    if not np.isfinite(values).all():
+        raise InvalidValue(field, "finite numbers")
+    sizes = np.abs(values[values != 0.0])
+    if len(sizes) and not SMALLEST <= sizes.min() <= sizes.max() <= LARGEST:
+        raise InvalidValue(field, f"0, or numbers of a size from {SMALLEST:g} to {LARGEST:g}")
 
 
 def _coordinate_bound(steps: Floats) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -10,11 +10,15 @@ from statistics import median
 from typing import Protocol
 
 PAUSE_SECONDS = 600.0  # a longer time between two labels is a break, not work
+_CANNOT_TELL = 2  # the category of such an answer beside the labels 0 and 1
 CONFIDENT = 0.9  # a model is sure above this probability, and below 1 minus it
 
 
 class LabelRecord(Protocol):
-    """One label of the history; a ``label`` of None withdraws an earlier one."""
+    """One answer of the history; without a label it withdraws an earlier one.
+
+    ``cannot_tell`` is an answer without a label.
+    """
 
     @property
     def agent(self) -> int:
@@ -28,7 +32,12 @@ class LabelRecord(Protocol):
 
     @property
     def label(self) -> int | None:
-        """0, 1, or None for a withdrawal."""
+        """0, 1, or None for a withdrawal or an answer of "cannot tell"."""
+        ...
+
+    @property
+    def cannot_tell(self) -> bool:
+        """Whether the labeller answered "cannot tell"."""
         ...
 
     @property
@@ -49,8 +58,9 @@ class Labeller:
     name: str | None
     verdicts: int
     good: int
+    cannot_tell: int
     withdrawn: int
-    seconds: float | None  # median time between two labels, without breaks
+    seconds: float | None  # median time between two answers, without breaks
     last: int  # milliseconds
 
 
@@ -58,10 +68,10 @@ class Labeller:
 class Agreement:
     """Two labellers on the episodes that both labelled."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     shared: int
-    same: int
+    agreed: int
     kappa: float | None  # Cohen's kappa; None where chance alone explains full agreement
 
 
@@ -75,47 +85,55 @@ def labellers(records: Iterable[LabelRecord]) -> list[Labeller]:
 
 
 def _labeller(name: str | None, records: list[LabelRecord]) -> Labeller:
-    given = [(record.label, record.at) for record in records if record.label is not None]
-    gaps = [(later - earlier) / 1000 for (_, earlier), (_, later) in pairwise(given)]
+    labels = [record.label for record in records if record.label is not None]
+    times = [record.at for record in records if _answer(record) is not None]
+    gaps = [(later - earlier) / 1000 for earlier, later in pairwise(times)]
     working = [gap for gap in gaps if 0 < gap <= PAUSE_SECONDS]
     return Labeller(
         name,
-        len(given),
-        sum(label for label, _ in given),
-        len(records) - len(given),
+        len(labels),
+        sum(labels),
+        len(times) - len(labels),
+        len(records) - len(times),
         median(working) if working else None,
         records[-1].at,
     )
 
 
+def _answer(record: LabelRecord) -> int | None:
+    """The category of an answer; None for a withdrawal."""
+    return _CANNOT_TELL if record.cannot_tell else record.label
+
+
 def agreements(records: Iterable[LabelRecord]) -> list[Agreement]:
     """The agreement of every two named labellers who labelled the same episodes.
 
-    The last label of each counts. A withdrawal does not change what a labeller thought; only a
-    newer label does.
+    The last answer of each counts; "cannot tell" is one beside good and bad. A withdrawal does not
+    change what a labeller thought; only a newer answer does.
     """
     labels: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
     for record in records:
-        if record.label is not None and record.labeller is not None:
-            labels[record.agent, record.episode][record.labeller] = record.label
+        answer = _answer(record)
+        if answer is not None and record.labeller is not None:
+            labels[record.agent, record.episode][record.labeller] = answer
     pairs: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for by_labeller in labels.values():
-        for one, other in combinations(sorted(by_labeller), 2):
-            pairs[one, other].append((by_labeller[one], by_labeller[other]))
-    found = [_agreement(one, other, both) for (one, other), both in pairs.items()]
-    return sorted(found, key=lambda pair: (-pair.shared, pair.one, pair.other))
+        for first, second in combinations(sorted(by_labeller), 2):
+            pairs[first, second].append((by_labeller[first], by_labeller[second]))
+    found = [_agreement(*names, both) for names, both in pairs.items()]
+    return sorted(found, key=lambda pair: (-pair.shared, pair.first, pair.second))
 
 
-def _agreement(one: str, other: str, both: Sequence[tuple[int, int]]) -> Agreement:
-    same = sum(a == b for a, b in both)
-    return Agreement(one, other, len(both), same, kappa(both))
+def _agreement(first: str, second: str, both: Sequence[tuple[int, int]]) -> Agreement:
+    agreed = sum(a == b for a, b in both)
+    return Agreement(first, second, len(both), agreed, kappa(both))
 
 
 def kappa(both: Sequence[tuple[int, int]]) -> float | None:
-    """Cohen's kappa of pairs of labels: agreement beyond chance."""
+    """Cohen's kappa of pairs of answers: agreement beyond chance."""
     n = len(both)
-    first, second = sum(a for a, _ in both) / n, sum(b for _, b in both) / n
-    chance = first * second + (1 - first) * (1 - second)
+    first, second = Counter(a for a, _ in both), Counter(b for _, b in both)
+    chance = sum(first[answer] * second[answer] for answer in first) / n**2
     if chance >= 1:
         return None
     return (sum(a == b for a, b in both) / n - chance) / (1 - chance)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from numba import uint64
 
-from app.planning.compiled import Array, inlined
+from app.planning.compiled import Array, as_integer, inlined
 
 
 @inlined
@@ -63,7 +63,7 @@ def choose(
     ``reads[a * stride + j]`` is the expected next table at the j-th point moved down, the entry
     after it moved up. The values are written from table[at] on.
     """
-    _choose_four(reads, stride, thetas, bonuses, table, at, count, actions, place, 0)
+    _choose_four(reads, stride, thetas, bonuses, table, at, count, actions, place, as_integer(0))
     for a in range(4, len(thetas), 4):
         _choose_four(reads, stride, thetas, bonuses, table, at, count, actions, place, a)
 
@@ -116,7 +116,7 @@ def cover_knots(
         return
     o, one = uint64(at), uint64(1)
     excess[0] = excess[count] = 0.0
-    _lack_of_four(reads, stride, thetas, bonuses, table, at, count, excess, 0)
+    _lack_of_four(reads, stride, thetas, bonuses, table, at, count, excess, as_integer(0))
     for a in range(4, len(thetas), 4):
         _lack_of_four(reads, stride, thetas, bonuses, table, at, count, excess, a)
     for j in range(uint64(count)):

@@ -136,12 +136,12 @@ def _follow_step(
     width = products.shape[2]
     flat = products.reshape(products.size)
     for s in range(S):
-        own, count = grid.low[h, s], grid.high[h, s] - grid.low[h, s] + 1
+        lowest, count = grid.low[h, s], grid.high[h, s] - grid.low[h, s] + 1
         begin, stop = grid.offsets[h, s], grid.offsets[h, s] + count
         while begin < stop:
             a, end = actions[begin], run_end(actions, begin, stop)
             k, theta = shift(model.weights[h, s, a], grid.delta)
-            first, n = own + begin - grid.offsets[h, s], end - begin + 1
+            first, n = lowest + begin - grid.offsets[h, s], end - begin + 1
             for q in range(3):
                 start = (q * products.shape[1] + place[s * A + a]) * width
                 reads[q * stride : q * stride + n] = 0.0

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.planning.compiled import Array, jit
+from app.planning.compiled import Array, as_integer, jit
 from app.planning.fast.choices import choose, cover_knots
 from app.planning.fast.grid import Grid, Model
 from app.planning.rows import (
@@ -211,16 +211,16 @@ def evaluate(
         base, own_base = low[-1], grid.low[h, -1]
         values, slopes, losses, below = ahead[0], ahead[1], ahead[2], least[h + 1]
         for s in range(S):
-            own, count = grid.low[h, s], grid.high[h, s] - grid.low[h, s] + 1
+            lowest, count = grid.low[h, s], grid.high[h, s] - grid.low[h, s] + 1
             place = grid.offsets[h, s]
             begin, stop = place, place + count
             while begin < stop:
                 a, end = actions[begin], run_end(actions, begin, stop)
                 k, theta = shift(model.weights[h, s, a], grid.delta)
-                start = own + begin - place
+                start = lowest + begin - place
                 first, n, row = start + k, end - begin + 1, s * A + a
                 left, right = indptr[row], indptr[row + 1]
-                gather(reads, 0, n, first, left, right, columns, probabilities,
+                gather(reads, as_integer(0), n, first, left, right, columns, probabilities,
                        values, span, base, low, high, below)  # fmt: skip
                 gather(reads, stride, n, first, left, right, columns, probabilities,
                        slopes, span, base, low, high, nothing)  # fmt: skip

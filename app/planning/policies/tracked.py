@@ -14,9 +14,10 @@ from app.learning.arrays import Arrays
 from app.learning.world.policy import Policy
 from app.planning.policies.grid import GridPolicy
 from app.planning.policies.reward import RewardPolicy
+from app.planning.reference.paper import PaperPolicy
 
 INNER_KINDS: Mapping[str, Any] = MappingProxyType(
-    {inner.kind: inner for inner in (GridPolicy, RewardPolicy)}
+    {inner.kind: inner for inner in (GridPolicy, RewardPolicy, PaperPolicy)}
 )
 _PREFIX = "inner."
 
@@ -26,14 +27,14 @@ class TrackedPolicy:
     """Follows an automaton of M memories over S states, and asks another policy for the action.
 
     The memory is (m, *inner's memory), m = 0 at the start. In plain state s the tracked state is
-    p = ``entered[m, s]``; the inner policy acts in p as if it were a state; afterwards
-    m = ``memories[p]``.
+    p = ``entered[m, s]``; the inner policy acts in p as if it were a state; after its action a
+    the memory is m = ``memories[p, a]``.
     """
 
     kind: ClassVar[str] = "tracked"
 
     entered: NDArray[np.int32]  # (M, S): the tracked state, 0..P-1
-    memories: NDArray[np.int32]  # (P,)
+    memories: NDArray[np.int32]  # (P, A)
     inner: Policy  # on the P tracked states
 
     def act(
@@ -42,16 +43,15 @@ class TrackedPolicy:
         """The action at ``step`` in ``state``, and what to remember."""
         tracked = self._tracked(state, memory)
         action, after = self.inner.act(step, tracked, memory[1:], uniform)
-        return action, (int(self.memories[tracked]), *after)
+        return action, (int(self.memories[tracked, action]), *after)
 
     def branches(
         self, step: int, state: int, memory: tuple[int, ...]
     ) -> list[tuple[float, int, tuple[int, ...]]]:
         """Every (probability, action, memory) that ``act`` can give."""
         tracked = self._tracked(state, memory)
-        reached = int(self.memories[tracked])
         return [
-            (chance, action, (reached, *after))
+            (chance, action, (int(self.memories[tracked, action]), *after))
             for chance, action, after in self.inner.branches(step, tracked, memory[1:])
         ]
 
@@ -61,8 +61,8 @@ class TrackedPolicy:
     def arrays(self) -> Arrays:
         """The automaton, the inner policy's kind, and its arrays under names that begin inner."""
         inner = {"kind": np.array(self.inner.kind), **self.inner.arrays()}
-        own = {"entered": self.entered, "memories": self.memories}
-        return own | {_PREFIX + name: array for name, array in inner.items()}
+        tracker_arrays = {"entered": self.entered, "memories": self.memories}
+        return tracker_arrays | {_PREFIX + name: array for name, array in inner.items()}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> TrackedPolicy:
@@ -73,4 +73,8 @@ class TrackedPolicy:
             if name.startswith(_PREFIX)
         }
         policy = INNER_KINDS[str(inner.pop("kind"))].from_arrays(inner)
-        return cls(arrays["entered"], arrays["memories"], policy)
+        memories = arrays["memories"]
+        if memories.ndim == 1:  # stored by a version whose automata read states alone
+            weights = inner["weights"] if "weights" in inner else inner["steps_a"]
+            memories = np.repeat(memories[:, None], weights.shape[-1], axis=1)
+        return cls(arrays["entered"], memories, policy)

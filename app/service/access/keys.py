@@ -5,24 +5,29 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.errors import Forbidden, NotFound, Unauthenticated
+from app.errors import Forbidden, InvalidValue, NotFound, Unauthenticated
 from app.service.access.idempotency import Remember
-from app.service.access.roles import Role as Role
+from app.service.access.visibility import EVERY_AGENT, Visibility
+from app.service.runtime.ids import read_agent_id
 from app.storage.commands.access import AddKey, Answered, RevokeKey
-from app.storage.database import Database, now_milliseconds
+from app.storage.database import Database, ReadConnection, now_milliseconds
 from app.storage.queries import access
+from app.storage.queries.agents import existing
 from app.storage.reader import Reader
 from app.storage.rows import KeyRow
 from app.storage.unit_of_work import Command
+from app.wire.roles import Role as Role
 
 REFRESH_SECONDS = 2.0  # how soon a key that another process made or revoked is known here
 
 
 _INCLUDES: dict[Role, frozenset[Role]] = {
     Role.admin: frozenset(Role),
-    Role.operator: frozenset({Role.operator, Role.actor, Role.labeller, Role.viewer}),
+    Role.operator: frozenset({Role.operator, Role.robot, Role.actor, Role.labeller, Role.viewer}),
+    Role.robot: frozenset({Role.robot}),
     Role.actor: frozenset({Role.actor}),
     Role.labeller: frozenset({Role.labeller}),
     Role.viewer: frozenset({Role.viewer}),
@@ -36,6 +41,7 @@ class Caller:
     key: str  # its id
     name: str
     role: Role
+    sees: Visibility = EVERY_AGENT
 
     def may(self, allowed: frozenset[Role]) -> bool:
         """Whether one of the roles that something is allowed for is among the caller's."""
@@ -54,6 +60,7 @@ class Key:
     role: Role
     created_at: int
     revoked_at: int | None
+    agents: frozenset[int] | None = None  # that it is bound to
 
 
 def digest(secret: str) -> str:
@@ -61,17 +68,21 @@ def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def new_key(name: str, role: Role) -> tuple[Key, str, AddKey]:
-    """A key, its secret, and the command that stores it."""
+def new_key(name: str, role: Role, agents: frozenset[int] | None = None) -> tuple[Key, str, AddKey]:
+    """A key, its secret, and the command that stores it; ``agents`` binds it to some agents."""
+    if agents is not None and role is Role.admin:
+        raise InvalidValue("agents", "no agents for an admin key. Choose another role to bind it")
     secret = f"plk_{secrets.token_urlsafe(32)}"
-    key = Key(f"key_{secrets.token_hex(8)}", name, role, now_milliseconds(), None)
-    row = KeyRow(key.id, name, role.value, digest(secret), key.created_at, None)
+    key = Key(f"key_{secrets.token_hex(8)}", name, role, now_milliseconds(), None, agents)
+    bound = None if agents is None else sorted(agents)
+    row = KeyRow(key.id, name, role.value, digest(secret), key.created_at, None, bound)
     return key, secret, AddKey(row)
 
 
 def key_of(row: KeyRow) -> Key:
     """A stored key without the digest of its secret."""
-    return Key(row.id, row.name, Role(row.role), row.created_at, row.revoked_at)
+    agents = None if row.agents is None else frozenset(row.agents)
+    return Key(row.id, row.name, Role(row.role), row.created_at, row.revoked_at, agents)
 
 
 def has_admin_key(database_url: str) -> bool:
@@ -83,6 +94,26 @@ def has_admin_key(database_url: str) -> bool:
     finally:
         reader.close()
     return any(row.role == Role.admin and row.revoked_at is None for row in rows)
+
+
+def known_agents(connection: ReadConnection, ids: Sequence[str]) -> frozenset[int]:
+    """The agents that a key is to be bound to; each must exist."""
+    if not ids:
+        raise InvalidValue("agents", "at least one agent, or no `agents` for a key that sees all")
+    found: set[int] = set()
+    for i, id_ in enumerate(ids):
+        try:
+            number = read_agent_id(id_)
+            if not existing(connection, {number}):
+                raise NotFound("agent", id_)
+        except NotFound as error:
+            raise InvalidValue(f"agents.{i}", "the id of an agent that exists") from error
+        found.add(number)
+    return frozenset(found)
+
+
+def _caller(key: Key) -> Caller:
+    return Caller(key.id, key.name, key.role, Visibility(key.agents))
 
 
 class Keys:
@@ -107,9 +138,7 @@ class Keys:
         rows = await self._database.read(access.key_rows)
         self._known = {row.id: key_of(row) for row in rows}
         self._callers = {
-            row.digest: Caller(row.id, row.name, Role(row.role))
-            for row in rows
-            if row.revoked_at is None
+            row.digest: _caller(self._known[row.id]) for row in rows if row.revoked_at is None
         }
         if self._admin_digest is not None:
             self._callers[self._admin_digest] = Caller("key_admin", "admin", Role.admin)
@@ -143,10 +172,15 @@ class Keys:
         return None if hashed is None else (self._callers[hashed], hashed)
 
     async def create(
-        self, name: str, role: Role, remember: Remember | None = None
+        self,
+        name: str,
+        role: Role,
+        agents: Sequence[str] | None = None,
+        remember: Remember | None = None,
     ) -> tuple[Key, str]:
-        """A new key and its secret, which is shown this once."""
-        key, secret, add = new_key(name, role)
+        """A new key and its secret, which is shown this once; ``agents`` binds it to some."""
+        bound = None if agents is None else await self._database.read(known_agents, agents)
+        key, secret, add = new_key(name, role, bound)
         command: Command[None] = add
         if remember is not None:
             command = Answered(add, lambda _: remember(key.id))

@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from app.agents.insight import Insight
 from app.learning.world.policy import Policy
@@ -16,6 +15,12 @@ from app.service.agents.spaces import BoxCodec, action_codec, state_codec
 from app.service.runtime.ids import agent_id
 from app.storage.rows import AgentCounters, AgentRow, EpisodeMode
 from app.wire.agents import Specification
+from app.wire.base import State
+
+StoredState = int | list[float]
+"""A state as it is stored: its index, or the numbers that were observed."""
+EncodedState = tuple[int, StoredState]
+"""The index of a state, and the state as it is stored."""
 
 EXPLOIT = -1  # the episode number of the plan without bonuses
 
@@ -85,14 +90,14 @@ class HostedAgent:
         """Whether somebody waits for its learning."""
         return bool(self._waiters)
 
-    def encode_state(self, state: object, field: str) -> tuple[int, Any]:
+    def encode_state(self, state: object, field: str) -> EncodedState:
         """The index of a state, and the state as it is stored."""
         index = self.states.encode(state, field)
         if isinstance(self.states, BoxCodec):
             return index, self.states.observation(state, field)
         return index, index
 
-    def decode_state(self, index: int, observation: list[float] | None) -> Any:
+    def decode_state(self, index: int, observation: list[float] | None) -> State:
         """A state as the client sent it."""
         return self.states.decode(index) if observation is None else observation
 
@@ -176,7 +181,7 @@ def choose_plan(
     """The plan of an episode, from the plans in force: a pure function of its number."""
     if not plans:
         return HostedPlan(version, None, UniformPolicy(actions))
-    if mode is EpisodeMode.exploit and EXPLOIT in plans:
+    if mode is not EpisodeMode.learn and EXPLOIT in plans:
         return plans[EXPLOIT]
     if episode in plans:
         return plans[episode]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
 from app.errors import NotFound, PlauditError, Stale
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.agents.specification import Limits, check_limits
+from app.service.episodes.recordings import Recordings
 from app.service.runtime.cache import Cache
-from app.service.runtime.events import Events
+from app.service.runtime.event_bus import EventBus
 from app.service.runtime.ids import agent_id, new_agent_number, read_agent_id
 from app.service.training.trainer import Trainer
 from app.storage.commands.access import Answered
 from app.storage.commands.agents import (
+    AgentDescription,
     CreateAgent,
     DeleteAgent,
     DescribeAgent,
@@ -27,7 +28,7 @@ from app.storage.database import Database, now_milliseconds
 from app.storage.queries import agents
 from app.storage.rows import JsonObject
 from app.storage.unit_of_work import Command
-from app.wire.agents import Specification
+from app.wire.agents import AgentChanges, Specification
 
 log = logging.getLogger(__name__)
 
@@ -42,24 +43,32 @@ class AgentRegistry:
         database: Database,
         cache: Cache,
         trainer: Trainer,
-        events: Events,
+        events: EventBus,
         limits: Limits,
+        recordings: Recordings,
     ) -> None:
         self._database = database
         self._cache = cache
         self._trainer = trainer
         self._events = events
         self._limits = limits
+        self._recordings = recordings
         self._purging: set[asyncio.Task[None]] = set()
 
     async def resume(self) -> None:
         """Continue what the last run left: learn what is new, and finish deletions."""
         for number in await self._database.read(agents.agents_behind):
-            self._trainer.request(await self._cache.agent(number))
+            await self._resume_learning(number)
         deleted = await self._database.read(agents.agents_deleted)
-        gone = await self._database.read(agents.agents_gone)
-        for number, episodes in [*deleted, *gone]:
+        ownerless = await self._database.read(agents.agents_gone)
+        for number, episodes in [*deleted, *ownerless]:
             await self._purge(number, episodes)
+
+    async def _resume_learning(self, number: int) -> None:
+        try:
+            self._trainer.request(await self._cache.agent(number))
+        except PlauditError as error:  # one damaged agent must not keep the server from starting
+            log.error("agent skipped", extra={"agent": agent_id(number), "reason": str(error)})
 
     async def find(self, agent: str) -> HostedAgent:
         """An agent by its id."""
@@ -87,23 +96,30 @@ class AgentRegistry:
         self._trainer.request(agent)
         return agent
 
-    async def describe(self, agent: HostedAgent, changes: Mapping[str, Any]) -> None:
+    async def describe(self, agent: HostedAgent, changes: AgentChanges) -> None:
         """Change what does not touch learning: name, metadata, display, paused."""
+        described = cast(AgentDescription, changes.model_dump(mode="json", exclude_unset=True))
         try:
-            await self._database.commit(DescribeAgent(agent.number, changes))
+            await self._database.commit(DescribeAgent(agent.number, described))
         except Stale as error:
             raise NotFound("agent", agent.id) from error
-        agent.paused = changes.get("paused", agent.paused)
+        agent.paused = described.get("paused", agent.paused)
 
-    async def delete(self, agent: HostedAgent) -> None:
-        """Delete an agent: it is gone at once, its rows soon after."""
+    async def delete(self, agent: str) -> None:
+        """Delete an agent, also a damaged one: it is gone at once, its rows soon after."""
+        number = read_agent_id(agent)
+        row = await self._database.read(agents.agent_row, number)
+        if row is None:
+            raise NotFound("agent", agent)
         try:
-            await self._database.commit(DeleteAgent(agent.number, now_milliseconds()))
+            await self._database.commit(DeleteAgent(number, now_milliseconds()))
         except Stale as error:
-            raise NotFound("agent", agent.id) from error
-        agent.mark_deleted()
-        self._events.end(agent.number)
-        purging = asyncio.create_task(self._purge_soon(agent))
+            raise NotFound("agent", agent) from error
+        hosted = self._cache.agents.get(number)
+        if hosted is not None:
+            hosted.mark_deleted()
+        self._events.end(number)
+        purging = asyncio.create_task(self._purge_soon(number, row.episodes))
         self._purging.add(purging)
         purging.add_done_callback(self._purging.discard)
 
@@ -113,15 +129,16 @@ class AgentRegistry:
             purging.cancel()
         await asyncio.gather(*self._purging, return_exceptions=True)
 
-    async def _purge_soon(self, agent: HostedAgent) -> None:
+    async def _purge_soon(self, number: int, episodes: int) -> None:
         try:
-            await self._purge(agent.number, agent.next_episode)
+            await self._purge(number, episodes)
         except PlauditError as error:  # the next start continues
-            extra = {"agent": agent.id, "reason": str(error)}
+            extra = {"agent": agent_id(number), "reason": str(error)}
             log.warning("a deleted agent still has rows", extra=extra)
 
     async def _purge(self, number: int, episodes: int) -> None:
         for before in range(_EPISODES_AT_ONCE, episodes, _EPISODES_AT_ONCE):
             await self._database.commit(PurgeSteps(number, before))
+        await self._recordings.drop_all(number)
         await self._database.commit(PurgeAgent(number))
         self._cache.forget_agent(number)

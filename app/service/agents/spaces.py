@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from app.errors import InvalidValue
-from app.wire.spaces import Box, Discrete, Labels
+from app.wire.specification.spaces import Box, Discrete, Labels
 
 
 class DiscreteCodec:
@@ -38,8 +38,8 @@ class LabelsCodec:
         """The index of a name."""
         index = self._indices.get(value) if isinstance(value, str) else None
         if index is None:
-            some = ", ".join(map(repr, self._names[:5])) + (", …" if self.size > 5 else "")
-            raise InvalidValue(field, f"one of the names {some}")
+            names = ", ".join(map(repr, self._names[:5])) + (", …" if self.size > 5 else "")
+            raise InvalidValue(field, f"one of the names {names}")
         return index
 
     def decode(self, index: int) -> int | str:
@@ -53,7 +53,11 @@ class BoxCodec:
     def __init__(self, space: Box) -> None:
         self.size = space.size
         self._dimensions = len(space.low)
-        self._bins = tuple(zip(space.low, space.high, space.bins or (), strict=False))
+        self._bins = tuple(
+            (low, high, bins)
+            for low, high, bins in zip(space.low, space.high, space.bins or (), strict=False)
+            if low is not None and high is not None  # always, where there are bins
+        )
 
     def encode(self, value: object, field: str) -> int:
         """The bin of an observation; numbers outside the bounds count to the bin at the edge."""

@@ -6,15 +6,21 @@ from typing import Any
 
 from app.agents import AgentSpec, make_agent
 from app.agents.base import Agent
+from app.agents.spec import UNBOUNDED
 from app.errors import BudgetExceeded, InvalidValue
 from app.planning.fast.planner import MAX_ACTIONS
 from app.planning.problem import PlanBudget
 from app.service.agents.spaces import StateCodec, state_codec
 from app.wire.agents import Distribution, Specification
-from app.wire.base import Strict
-from app.wire.durations import duration_seconds
-from app.wire.features import EventFeature, EventsFeatures, Features
-from app.wire.spaces import Box
+from app.wire.base import JsonObject, Strict, duration_seconds
+from app.wire.specification.features import (
+    AutomatonFeatures,
+    EventFeature,
+    EventsFeatures,
+    Features,
+    TableFeatures,
+)
+from app.wire.specification.spaces import Box, Labels
 from app.wire.validation import parse
 
 _TOO_MANY_CELLS = "lower the horizon, the number of states or the number of actions"
@@ -26,10 +32,11 @@ class Limits(Strict):
     max_states: int
     max_horizon: int
     max_cells: int
+    max_features: int
     budget: PlanBudget
 
 
-def read_specification(stored: dict[str, Any]) -> Specification:
+def read_specification(stored: JsonObject) -> Specification:
     """Parse a stored specification."""
     return parse(Specification, stored)
 
@@ -38,7 +45,12 @@ def agent_spec(specification: Specification) -> AgentSpec:
     """The specification that the agents take: states and actions are numbered."""
     states, observations = specification.states, None
     if isinstance(states, Box) and states.bins is None:
-        observations = {"low": states.low, "high": states.high}
+        if specification.algorithm.needs_bounds and None in (*states.low, *states.high):
+            raise InvalidValue("states", "numbers instead of null: this kind scales by the bounds")
+        observations = {
+            "low": [-UNBOUNDED if low is None else low for low in states.low],
+            "high": [UNBOUNDED if high is None else high for high in states.high],
+        }
     codec = state_codec(states)
     data = {
         "states": states.size,
@@ -65,7 +77,7 @@ def timeout_seconds(specification: Specification) -> float | None:
     return None if text is None else duration_seconds(text)
 
 
-def check_limits(specification: Specification, limits: Limits) -> dict[str, Any]:
+def check_limits(specification: Specification, limits: Limits) -> JsonObject:
     """Check a specification against the server's limits. Return the agent's notes."""
     S, A, H = specification.states.size, specification.actions.size, specification.horizon
     if limits.max_states < S:
@@ -77,12 +89,41 @@ def check_limits(specification: Specification, limits: Limits) -> dict[str, Any]
     if limits.max_cells < H * S * A:
         what = "horizon x states x actions"
         raise BudgetExceeded(what, H * S * A, limits.max_cells, _TOO_MANY_CELLS)
+    _check_lists(specification, limits)
     agent = make_agent(agent_spec(specification), limits.budget)
     agent.check_budget()
     return notes_of(agent)
 
 
-def notes_of(agent: Agent[Any]) -> dict[str, Any]:
+def _check_lists(specification: Specification, limits: Limits) -> None:
+    """Check the lengths of lists that the schema cannot bound: they depend on one another."""
+    given, states = specification.initial_states, specification.states.size
+    length = len(given.states if isinstance(given, Distribution) else given or ())
+    if length > states:
+        raise InvalidValue("initial_states", f"at most {states} entries, one for each state")
+    for field, space in (("states", specification.states), ("actions", specification.actions)):
+        if isinstance(space, Labels) and not all(name.strip() for name in space.values):
+            raise InvalidValue(f"{field}.values", "names that are not blank")
+    dimension = _dimension(specification.features)
+    if dimension > limits.max_features:
+        lower = "lower the number of features"
+        raise BudgetExceeded("features", dimension, limits.max_features, lower)
+
+
+def _dimension(features: Features | None) -> int:
+    """The length of the first vector of a table or an automaton; 0 for other features."""
+    if isinstance(features, TableFeatures):
+        inner: object = features.values
+    elif isinstance(features, AutomatonFeatures):
+        inner = features.vectors
+    else:
+        return 0
+    while isinstance(inner, list) and inner and isinstance(inner[0], list):
+        inner = inner[0]
+    return len(inner) if isinstance(inner, list) else 0
+
+
+def notes_of(agent: Agent[Any]) -> JsonObject:
     """The progress and the warnings of an agent, as its view shows them."""
     return {"progress": agent.progress(), "warnings": agent.warnings()}
 
@@ -98,7 +139,7 @@ def _numbered(features: Features | None, codec: StateCodec) -> Features | None:
 
 def _numbered_event(event: EventFeature, place: str, codec: StateCodec) -> EventFeature:
     """The event with the index of every state; ``place`` is where the client wrote it."""
-    changed: dict[str, Any] = {}
+    changed: JsonObject = {}
     for kind, given in event:
         if isinstance(given, tuple):
             changed[kind] = tuple(codec.encode(state, f"{place}.{kind}") for state in given)

@@ -9,10 +9,15 @@ from typing import Any
 
 from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
-from app.service.agents.hosted_agent import HostedAgent
-from app.service.episodes.hosted_episode import EncodedState
-from app.service.labelling.slots import GivenLabel, labels_in_force, majority
-from app.service.runtime.events import Events
+from app.service.agents.hosted_agent import EncodedState, HostedAgent
+from app.service.labelling.slots import (
+    CannotTell,
+    GivenLabel,
+    cannot_tell_in_force,
+    labels_in_force,
+    majority,
+)
+from app.service.runtime.event_bus import EventBus
 from app.service.runtime.ids import episode_id
 from app.service.training.trainer import Trainer
 from app.storage.commands.access import Answered
@@ -21,7 +26,7 @@ from app.storage.commands.log import CounterChange, NewEvent
 from app.storage.database import Database, now_milliseconds
 from app.storage.queries import episodes
 from app.storage.queries.episodes import StoredEpisode
-from app.storage.rows import EpisodeStatus, EventKind, JsonObject
+from app.storage.rows import EpisodeMode, EpisodeStatus, EventKind, JsonObject
 from app.storage.unit_of_work import Command, UnitOfWork
 
 _PAGE = 100  # episodes read at once
@@ -34,10 +39,13 @@ class LoggedEpisode:
     states: Sequence[Any]  # one more than actions where the end is known
     actions: Sequence[Any]
     labels: Sequence[GivenLabel] = ()
+    undecided: Sequence[CannotTell] = ()
     settled: bool = False  # whether these labels decide, however many are wanted
     labels_wanted: int | None = None  # by default the agent's, or as many as there are
     terminated: bool | None = None
     status: EpisodeStatus | None = None  # completed or abandoned where no label is wanted
+    is_evaluation: bool = False  # its label is kept apart from the model
+    learn_transitions: bool = True
     external_id: str | None = None
     metadata: JsonObject = field(default_factory=dict)
 
@@ -45,7 +53,7 @@ class LoggedEpisode:
 class ImportExport:
     """Imports logged episodes and exports an agent's episodes."""
 
-    def __init__(self, database: Database, trainer: Trainer, events: Events) -> None:
+    def __init__(self, database: Database, trainer: Trainer, events: EventBus) -> None:
         self._database = database
         self._trainer = trainer
         self._events = events
@@ -55,11 +63,14 @@ class ImportExport:
         agent: HostedAgent,
         logged: Sequence[LoggedEpisode],
         remember: Remember | None = None,
+        imported_by: str | None = None,
     ) -> range:
         """Import episodes, all or nothing, and learn from them once; returns their numbers."""
         now = now_milliseconds()
         encoded = await asyncio.to_thread(_encode_all, agent, logged, now)
-        command: Command[Imported] = ImportEpisodes(agent.number, encoded, now, _totals(encoded))
+        command: Command[Imported] = ImportEpisodes(
+            agent.number, encoded, now, _totals(encoded), imported_by
+        )
         if remember is not None:
             command = Answered(
                 command,
@@ -93,7 +104,7 @@ class ImportExport:
 def _encode_all(
     agent: HostedAgent, logged: Sequence[LoggedEpisode], now: int
 ) -> list[ImportedEpisode]:
-    return [_encode(agent, one, f"trajectories.{i}", now) for i, one in enumerate(logged)]
+    return [_encode(agent, episode, f"trajectories.{i}", now) for i, episode in enumerate(logged)]
 
 
 def _encode(agent: HostedAgent, logged: LoggedEpisode, place: str, now: int) -> ImportedEpisode:
@@ -116,19 +127,23 @@ def _encode(agent: HostedAgent, logged: LoggedEpisode, place: str, now: int) -> 
     final = states.pop() if len(states) > length else None
     wanted = _labels_wanted(agent, logged, place)
     status = _status(logged, wanted, place)
+    has_label = status is EpisodeStatus.labelled or logged.is_evaluation
     return ImportedEpisode(
         external_id=logged.external_id,
+        mode=EpisodeMode.evaluate if logged.is_evaluation else EpisodeMode.imported,
         status=status,
         label_required=status in (EpisodeStatus.labelled, EpisodeStatus.awaiting_label),
+        learn_transitions=logged.learn_transitions,
         ended=ended,
         final=None if final is None else final[0],
         final_observation=_observation(final),
         labels_wanted=wanted,
-        label=majority(logged.labels) if status is EpisodeStatus.labelled else None,
+        label=majority(logged.labels) if has_label and logged.labels else None,
         metadata=logged.metadata,
         states=states,
         actions=actions,
         labels=[(given.label, given.labeller, given.comment) for given in logged.labels],
+        undecided=[(answer.labeller, answer.reason) for answer in logged.undecided],
         events=_events(logged, status, ended or final is not None, now),
     )
 
@@ -136,8 +151,11 @@ def _encode(agent: HostedAgent, logged: LoggedEpisode, place: str, now: int) -> 
 def _status(logged: LoggedEpisode, wanted: int, place: str) -> EpisodeStatus:
     settled = bool(logged.labels) and (logged.settled or len(logged.labels) == wanted)
     is_abandoned = logged.status is EpisodeStatus.abandoned
-    if logged.status is not None and (settled or (logged.labels and is_abandoned)):
+    conflicts = settled and not logged.is_evaluation
+    if logged.status is not None and (conflicts or (logged.labels and is_abandoned)):
         raise InvalidValue(f"{place}.status", "labelled, where there is a label")
+    if logged.is_evaluation:
+        return logged.status or EpisodeStatus.completed
     if settled:
         return EpisodeStatus.labelled
     return logged.status or EpisodeStatus.awaiting_label
@@ -145,7 +163,9 @@ def _status(logged: LoggedEpisode, wanted: int, place: str) -> EpisodeStatus:
 
 def _labels_wanted(agent: HostedAgent, logged: LoggedEpisode, place: str) -> int:
     """How many labels an episode wants; the labels it has must fit in."""
-    if len({given.labeller for given in logged.labels}) < len(logged.labels):
+    labellers = [given.labeller for given in logged.labels]
+    labellers += [answer.labeller for answer in logged.undecided]
+    if len(set(labellers)) < len(labellers):
         expected = "one of each labeller, and at most one without a name"
         raise InvalidValue(f"{place}.verdicts", expected)
     if logged.labels_wanted is None:
@@ -165,18 +185,26 @@ def _events(
     """The episode finished or was abandoned, and may have labels."""
     kind = EventKind.abandoned if status is EpisodeStatus.abandoned else EventKind.finished
     return [
-        NewEvent(kind, now, final_known=final_known),
+        NewEvent(kind, now, final_known=final_known, teaches=logged.learn_transitions),
         *(
-            NewEvent(EventKind.labelled, now, slot=slot, label=given.label)
+            NewEvent(
+                EventKind.labelled,
+                now,
+                slot=slot,
+                label=given.label,
+                teaches=not logged.is_evaluation,
+            )
             for slot, given in enumerate(logged.labels)
         ),
     ]
 
 
 def _totals(encoded: Sequence[ImportedEpisode]) -> CounterChange:
-    total = CounterChange(episodes=len(encoded), good=sum(one.label or 0 for one in encoded))
-    for one in encoded:
-        total = total.moved(None, one.status)
+    labelled = [episode for episode in encoded if episode.status is EpisodeStatus.labelled]
+    good = sum(episode.label or 0 for episode in labelled)
+    total = CounterChange(episodes=len(encoded), good=good)
+    for episode in encoded:
+        total = total.moved(None, episode.status)
     return total
 
 
@@ -191,6 +219,7 @@ def _line(agent: HostedAgent, stored: StoredEpisode) -> JsonObject:
         "number": row.number,
         "external_id": row.external_id,
         "mode": row.mode,
+        "learn_transitions": row.learn_transitions,
         "status": row.status,
         "policy_version": row.policy_version,
         "states": states,
@@ -201,6 +230,10 @@ def _line(agent: HostedAgent, stored: StoredEpisode) -> JsonObject:
         "verdicts": [
             {"label": given.label, "labeller": given.labeller, "comment": given.comment}
             for given in labels_in_force(stored.history).values()
+        ],
+        "undecided": [
+            {"labeller": answer.labeller, "reason": answer.reason}
+            for answer in cannot_tell_in_force(stored.history).values()
         ],
         "metadata": row.metadata,
     }

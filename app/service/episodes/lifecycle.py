@@ -6,13 +6,12 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from app.errors import Conflict, NotFound, Stale
 from app.metrics import Metrics
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan, LearningState, choose_plan
-from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode
+from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, requires_label
 from app.service.labelling.labels import decide_label
 from app.service.labelling.slots import GivenLabel
 from app.service.runtime.cache import Cache
@@ -34,6 +33,7 @@ from app.storage.queries import agents
 from app.storage.rows import EpisodeMode as EpisodeMode
 from app.storage.rows import EpisodeStatus as EpisodeStatus
 from app.storage.unit_of_work import Command, UnitOfWork
+from app.wire.base import JsonObject
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,10 @@ class EpisodeRequest:
     mode: EpisodeMode = EpisodeMode.learn
     wait: bool = True  # for learning that is under way
     external_id: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: JsonObject = field(default_factory=dict)
     labels_wanted: int | None = None  # None takes the agent's number
+    started_by: str | None = None  # the id of the key
+    learn_transitions: bool = True
 
 
 class Lifecycle:
@@ -125,7 +127,7 @@ class Lifecycle:
     async def finish(
         self,
         episode_id: str,
-        state: Any,
+        state: object,
         terminated: bool | None,
         given: GivenLabel | None = None,
     ) -> HostedEpisode:
@@ -147,7 +149,8 @@ class Lifecycle:
         episode = await self._commits.change(episode_id, decide)
         if given is not None and labelled:
             self._metrics.labels.labels(str(given.label)).inc()
-            self._trainer.request(episode.agent)
+            if not episode.is_evaluation:
+                self._trainer.request(episode.agent)
         return episode
 
     async def abandon(self, episode_id: str) -> HostedEpisode:
@@ -158,7 +161,7 @@ class Lifecycle:
 
 
 def _decide_finish(
-    episode: HostedEpisode, state: Any, terminated: bool | None
+    episode: HostedEpisode, state: object, terminated: bool | None
 ) -> EpisodeUpdate | None:
     """Decide the end of an episode, or the report of where its last step led."""
     final = None if state is None else episode.agent.encode_state(state, "state")
@@ -185,7 +188,7 @@ class _Start:
     def __init__(self, agent: HostedAgent, request: EpisodeRequest) -> None:
         self.agent = agent
         self._request = request
-        self._wanted = request.labels_wanted or agent.specification.labels_wanted
+        self._wanted = _labels_wanted(agent, request)
         self._now = now_milliseconds()
         self._choose: Callable[[int], HostedPlan] = _chooser(agent, request.mode)
 
@@ -195,18 +198,28 @@ class _Start:
         return NewEpisode(
             self._request.external_id,
             self._request.mode,
-            plan.label_required,
+            requires_label(plan, self._request.mode),
             plan.version,
             plan.episode,
             self._wanted,
             self._request.metadata,
             self._now,
+            self._request.started_by,
+            self._request.learn_transitions,
         )
 
     def hosted(self, number: int) -> HostedEpisode:
         """The episode with this number in memory."""
-        plan = self._choose(number)
-        return HostedEpisode(self.agent, number, self._request.mode, plan, self._wanted)
+        plan, mode = self._choose(number), self._request.mode
+        learns = self._request.learn_transitions
+        return HostedEpisode(self.agent, number, mode, plan, self._wanted, learns)
+
+
+def _labels_wanted(agent: HostedAgent, request: EpisodeRequest) -> int:
+    """How many labels an episode takes; an evaluation takes one, its result."""
+    if request.mode is EpisodeMode.evaluate:
+        return 1
+    return request.labels_wanted or agent.specification.labels_wanted
 
 
 def _chooser(agent: HostedAgent, mode: EpisodeMode) -> Callable[[int], HostedPlan]:

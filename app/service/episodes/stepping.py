@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from app.errors import NotFound, PlauditError, Stale
 from app.metrics import Metrics
+from app.service.access.visibility import EVERY_AGENT, Visibility
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, StepDecision
 from app.service.runtime.cache import Cache
 from app.service.runtime.commit import Commits
@@ -25,6 +26,10 @@ class StepTaken(NamedTuple):
     last: bool
 
 
+StepResult = StepTaken | PlauditError
+"""The answer to one step of many, or its error."""
+
+
 class StepRequest(Protocol):
     """One step of many, as a client sent it."""
 
@@ -37,7 +42,7 @@ class StepRequest(Protocol):
         """Its number, where the client gives one."""
 
     @property
-    def state(self) -> Any:
+    def state(self) -> object:
         """The state as the client sent it."""
 
 
@@ -60,7 +65,7 @@ class Stepping:
         self._commits = commits
         self._metrics = metrics
 
-    async def step(self, episode_id: str, step: int | None, state: Any) -> StepTaken:
+    async def step(self, episode_id: str, step: int | None, state: object) -> StepTaken:
         """Take the next step, or answer a retry of the last one; durable when it returns."""
         attempt = 0
         while True:
@@ -81,15 +86,17 @@ class Stepping:
             return decided.answer
 
     async def step_many(
-        self, entries: Sequence[AnyStep]
-    ) -> list[tuple[AnyStep, StepTaken | PlauditError]]:
+        self, entries: Sequence[AnyStep], sees: Visibility = EVERY_AGENT
+    ) -> list[tuple[AnyStep, StepResult]]:
         """Take steps of many episodes with one commit; each gives its own result or error.
 
         An entry that has to wait, for a commit under way or for an earlier entry of the same
         episode, is taken in another round.
         """
-        results: list[Any] = [None] * len(entries)
+        results: list[StepResult | None] = [None] * len(entries)
         left = list(range(len(entries)))
+        if sees.is_bound:
+            left = _visible(entries, results, sees)
         while left:
             left = await self._round(entries, left, results)
             for i in left:
@@ -98,10 +105,11 @@ class Stepping:
                 except PlauditError as error:
                     results[i] = error
             left = [i for i in left if results[i] is None]
-        return list(zip(entries, results, strict=True))
+        taken = [result for result in results if result is not None]
+        return list(zip(entries, taken, strict=True))
 
     async def _round(
-        self, entries: Sequence[StepRequest], left: Sequence[int], results: list[Any]
+        self, entries: Sequence[StepRequest], left: Sequence[int], results: list[StepResult | None]
     ) -> list[int]:
         """Take every step that can be taken now; returns those that have to wait."""
         changes: dict[HostedEpisode, _Decided] = {}
@@ -125,7 +133,10 @@ class Stepping:
         if changes:
             try:
                 await self._commits.store(
-                    [(episode, one.step, one.end) for episode, one in changes.items()]
+                    [
+                        (episode, decided_step.step, decided_step.end)
+                        for episode, decided_step in changes.items()
+                    ]
                 )
             except Stale:  # another process took some of them: each is decided again
                 for i in stored:
@@ -145,7 +156,21 @@ class Stepping:
         self._metrics.steps.inc(len(episodes))
 
 
-def _decide(episode: HostedEpisode, step: int | None, state: Any) -> _Decided:
+def _visible(
+    entries: Sequence[StepRequest], results: list[StepResult | None], sees: Visibility
+) -> list[int]:
+    """The entries whose episode the caller sees; the others have an error as their result."""
+    visible = []
+    for i, entry in enumerate(entries):
+        try:
+            sees.check_episode(entry.episode)
+            visible.append(i)
+        except NotFound as error:
+            results[i] = error
+    return visible
+
+
+def _decide(episode: HostedEpisode, step: int | None, state: object) -> _Decided:
     """Decide the next step of an episode, or answer a retry of its last one."""
     agent = episode.agent
     if agent.deleted:

@@ -16,7 +16,7 @@ from app.service.episodes.trajectories import trajectory_of
 from app.service.runtime.cache import Cache
 from app.service.training.trainer import Trainer
 from app.storage.database import Database
-from app.storage.queries import episodes
+from app.storage.queries import episodes, events
 
 _CACHE_BYTES = 64_000_000  # of what is remembered about labels, plans included
 _MOST_COMPARED = 4000  # decisions of a policy
@@ -33,6 +33,7 @@ class Impact:
     after: float | None
     changed: int | None  # decisions of the policy
     compared: int | None
+    together: int = 1  # labels learned since ``before`` was predicted, this one among them
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Before:
     predicted: float | None
     plan: HostedPlan | None
     event: int = 0  # the label's number in the log
+    learned: int = 0  # the last event that the model had learned from
 
     def size(self) -> int:
         """Roughly how many bytes are kept alive by remembering this."""
@@ -60,7 +62,9 @@ class Impacts:
 
     async def look(self, episode: HostedEpisode) -> Before:
         """How things stand now."""
-        return Before(await self._predict(episode), episode.agent.representative_plan())
+        learned = episode.agent.learned
+        predicted = await self._predict(episode)
+        return Before(predicted, episode.agent.representative_plan(), learned=learned)
 
     def remember(self, episode: HostedEpisode, labeller: str | None, before: Before) -> None:
         """Remember how things stood before a label that was just given."""
@@ -89,7 +93,10 @@ class Impacts:
             return Impact(False, before.predicted, None, None, None)
         after, plan = await self._predict(episode), agent.representative_plan()
         changed, compared = await asyncio.to_thread(_compare, agent, before.plan, plan)
-        return Impact(True, before.predicted, after, changed, compared)
+        together = await self._database.read(
+            events.count_labels, agent.number, before.learned, agent.learned
+        )
+        return Impact(True, before.predicted, after, changed, compared, max(1, together))
 
     async def _predict(self, episode: HostedEpisode) -> float | None:
         """What the model in force predicts for an episode."""
@@ -116,6 +123,8 @@ def _compare(
     changed = 0
     for place in chosen.tolist():
         step, state = divmod(place, S)
-        one, other = (plan.policy.act(step, state, (), 0.5)[0] for plan in (before, after))
-        changed += one != other
+        old_action, new_action = (
+            plan.policy.act(step, state, (), 0.5)[0] for plan in (before, after)
+        )
+        changed += old_action != new_action
     return changed, len(chosen)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.errors import Conflict
 from app.metrics import Metrics
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode
-from app.service.labelling.slots import TIMEOUT, GivenLabel, free_slot
+from app.service.labelling.slots import TIMEOUT, CannotTell, GivenLabel, free_slot
 from app.service.runtime.commit import Commits
 from app.service.training.trainer import Trainer
 from app.storage.database import now_milliseconds
@@ -27,7 +27,9 @@ class Labels:
 
     async def give(self, episode_id: str, given: GivenLabel) -> HostedEpisode:
         """Label an episode; the same label again is harmless, another is refused."""
-        return await self._learn(episode_id, lambda episode: decide_label(episode, given), given)
+        return await self._change_labels(
+            episode_id, lambda episode: decide_label(episode, given), given
+        )
 
     async def replace(self, episode_id: str, given: GivenLabel) -> HostedEpisode:
         """Set a label, replacing an earlier one as if it had never been given."""
@@ -41,20 +43,31 @@ class Labels:
                 return None
             return _set(episode, slot, given)
 
-        return await self._learn(episode_id, decide, given)
+        return await self._change_labels(episode_id, decide, given)
+
+    async def cannot_tell(
+        self, episode_id: str, given: CannotTell, replaces: bool = False
+    ) -> HostedEpisode:
+        """Take an answer of "cannot tell"; the same labeller's label stands unless it replaces."""
+        return await self._change_labels(
+            episode_id, lambda episode: _decide_cannot_tell(episode, given, replaces)
+        )
 
     async def withdraw(self, episode_id: str, labeller: str | None = None) -> HostedEpisode:
-        """Withdraw a labeller's label as if it had never been given."""
+        """Withdraw a labeller's label, or answer, as if it had never been given."""
 
         def decide(episode: HostedEpisode) -> EpisodeUpdate:
             check_can_be_labelled(episode)
-            slot = episode.slot_of(labeller)
+            slot, answered = episode.slot_of(labeller), episode.answer_slot(labeller)
+            is_own = slot is not None and episode.labels[slot].labeller == labeller
+            if answered is not None and not is_own:
+                return episode.decide_retraction(answered, labeller, now_milliseconds())
             if slot is None:
                 by = "" if episode.labels_wanted == 1 else " of this labeller"
                 raise Conflict("not_labelled", f"The episode has no label{by} to withdraw.")
             return episode.decide_withdrawal(slot, labeller, now_milliseconds())
 
-        return await self._learn(episode_id, decide)
+        return await self._change_labels(episode_id, decide)
 
     async def expire(self, episode_id: str) -> None:
         """Apply the timeout of an overdue episode.
@@ -68,27 +81,31 @@ class Labels:
         default = episode.agent.specification.default_label
         if not episode.labels and default is not None:
             given = GivenLabel(default, TIMEOUT)
-            await self._learn(episode_id, lambda one: _default_label(one, given), given)
+            await self._change_labels(
+                episode_id, lambda episode: _default_label(episode, given), given
+            )
         else:
             await self._commits.change(episode_id, _settle_or_abandon)
 
-    async def _learn(
+    async def _change_labels(
         self, episode_id: str, decide: Decide, given: GivenLabel | None = None
     ) -> HostedEpisode:
         """Change the labels of an episode, and have its agent learn from that."""
-        changed = False
+        changed = teaches = False
 
         def noted(episode: HostedEpisode) -> EpisodeUpdate | None:
-            nonlocal changed
+            nonlocal changed, teaches
             update = decide(episode)
             changed = update is not None
+            teaches = update is not None and update.teaches
             return update
 
         episode = await self._commits.change(episode_id, noted)
         if changed:
             if given is not None:
                 self._metrics.labels.labels(str(given.label)).inc()
-            self._trainer.request(episode.agent)
+            if teaches:
+                self._trainer.request(episode.agent)
         return episode
 
 
@@ -106,6 +123,26 @@ def decide_label(episode: HostedEpisode, given: GivenLabel) -> EpisodeUpdate | N
         "already_labelled",
         f"The episode is labelled {known}{by}. Use PUT to replace the label.",
     )
+
+
+def _decide_cannot_tell(
+    episode: HostedEpisode, given: CannotTell, replaces: bool
+) -> EpisodeUpdate | None:
+    """Decide an answer of "cannot tell"; None if the labeller has given it before."""
+    check_can_be_labelled(episode)
+    slot, answered = episode.slot_of(given.labeller), episode.answer_slot(given.labeller)
+    if slot is not None and not replaces:
+        raise Conflict(
+            "already_labelled",
+            f"The episode is labelled {episode.labels[slot].label}. Use PUT to replace the label.",
+        )
+    if slot is None and not episode.has_room():
+        free_slot(episode.labels, episode.labels_wanted)  # says that it has all its labels
+    if answered is not None:
+        known = episode.cannot_tell[answered]
+        if not replaces or known.reason == given.reason:
+            return None
+    return episode.decide_cannot_tell(slot, replace(given, at=now_milliseconds()))
 
 
 def check_can_be_labelled(episode: HostedEpisode) -> None:

@@ -18,30 +18,30 @@ class Leases:
         self._clock = clock
         self._held: dict[str, tuple[str, float]] = {}  # holder and end of each thing's lease
 
-    def is_free(self, thing: str, holder: str) -> bool:
+    def is_free(self, episode: str, holder: str) -> bool:
         """Whether nobody else holds it."""
-        held = self._held.get(thing)
+        held = self._held.get(episode)
         return held is None or held[0] == holder or held[1] <= self._clock()
 
-    def take(self, thing: str, holder: str) -> bool:
+    def take(self, episode: str, holder: str) -> bool:
         """Take or renew a lease; whether it is the holder's now."""
-        if not self.is_free(thing, holder):
+        if not self.is_free(episode, holder):
             return False
-        self._held[thing] = holder, self._clock() + self._seconds
+        self._held[episode] = holder, self._clock() + self._seconds
         return True
 
-    def release(self, thing: str, holder: str) -> None:
+    def release(self, episode: str, holder: str) -> None:
         """Give a lease back, if it is the holder's."""
-        held = self._held.get(thing)
+        held = self._held.get(episode)
         if held is not None and held[0] == holder:
-            del self._held[thing]
+            del self._held[episode]
 
     def release_all(self, holder: str) -> None:
         """Give everything back that a holder has."""
-        for thing in [thing for thing, held in self._held.items() if held[0] == holder]:
+        for thing in [episode for episode, held in self._held.items() if held[0] == holder]:
             del self._held[thing]
 
     def drop_old(self) -> None:
         """Forget leases that have ended."""
         now = self._clock()
-        self._held = {thing: held for thing, held in self._held.items() if held[1] > now}
+        self._held = {episode: held for episode, held in self._held.items() if held[1] > now}

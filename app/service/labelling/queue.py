@@ -13,11 +13,12 @@ from app.service.labelling.impact import Impacts
 from app.service.labelling.labels import Labels
 from app.service.labelling.leases import Leases
 from app.service.labelling.ranking import MOST_AGENTS, MOST_RANKED, Ranking
-from app.service.labelling.slots import GivenLabel
+from app.service.labelling.slots import CannotTell, GivenLabel
 from app.service.runtime.cache import Cache
 from app.service.runtime.ids import episode_id, read_episode_id
 from app.storage.database import Database
 from app.storage.queries import labels as label_queries
+from app.storage.queries.agents import AgentSet
 from app.storage.rows import EpisodeStatus
 
 _PATIENCE_SECONDS = 1.0  # to wait for a ranking; after that the oldest episodes are shown
@@ -43,20 +44,20 @@ class LabelQueue:
         self._ranking = ranking
         self._impacts = impacts
         self.leases = Leases()
-        self._orders: dict[int | None, tuple[float, list[str]]] = {}
-        self._refreshing: dict[int | None, asyncio.Task[None]] = {}
+        self._orders: dict[AgentSet, tuple[float, list[str]]] = {}
+        self._refreshing: dict[AgentSet, asyncio.Task[None]] = {}
         self._skipped: OrderedDict[str, set[str]] = OrderedDict()
 
-    async def left(self, agent: int | None, labeller: str | None) -> int:
-        """How many episodes a labeller can still judge, at one agent or at all."""
-        return await self._database.read(label_queries.count_left, agent, labeller)
+    async def left(self, chosen: AgentSet, labeller: str | None) -> int:
+        """How many episodes a labeller can still judge, at some agents or at all."""
+        return await self._database.read(label_queries.count_left, chosen, labeller)
 
     def skips(self, skipper: str) -> int:
         """How many episodes somebody has skipped."""
         return len(self._skipped.get(skipper, ()))
 
     async def next(
-        self, holder: str, skipper: str, agent: int | None, labeller: str | None
+        self, holder: str, skipper: str, chosen: AgentSet, labeller: str | None
     ) -> HostedEpisode | None:
         """The episode to judge next, leased to the holder; None when there is no more.
 
@@ -65,12 +66,12 @@ class LabelQueue:
         """
         skipped = self._skipped.get(skipper, set())
         for fresh in (False, True):
-            order = await self._order(agent, fresh)
+            order = await self._order(chosen, fresh)
             episode = await self._first(order, holder, skipped, labeller)
             if episode is not None:
                 return episode
         # The labeller may have judged everything that was ranked.
-        left = await self._database.read(label_queries.oldest_left, agent, labeller, MOST_RANKED)
+        left = await self._database.read(label_queries.oldest_left, chosen, labeller, MOST_RANKED)
         return await self._first([episode_id(*pair) for pair in left], holder, skipped, labeller)
 
     async def _first(
@@ -79,9 +80,9 @@ class LabelQueue:
         """The first of some episodes that the labeller can judge, leased to the holder."""
         free = [id_ for id_ in order if id_ not in skipped and self.leases.is_free(id_, holder)]
         for start in range(0, len(free), _AT_ONCE):
-            some = {id_: read_episode_id(id_) for id_ in free[start : start + _AT_ONCE]}
-            judged = await self._database.read(label_queries.judged_by, labeller, some.values())
-            for id_ in (id_ for id_, pair in some.items() if pair not in judged):
+            batch = {id_: read_episode_id(id_) for id_ in free[start : start + _AT_ONCE]}
+            judged = await self._database.read(label_queries.judged_by, labeller, batch.values())
+            for id_ in (id_ for id_, pair in batch.items() if pair not in judged):
                 episode = await self._waiting(id_, labeller)
                 if episode is not None and self.leases.take(id_, holder):
                     return episode
@@ -94,23 +95,62 @@ class LabelQueue:
         if len(self._skipped) > _MOST_REMEMBERED:
             self._skipped.popitem(last=False)
 
+    async def unskip(
+        self, skipper: str, holder: str, episode: str, labeller: str | None
+    ) -> HostedEpisode | None:
+        """Take back a skip, and lease the episode again if it can still be judged."""
+        self._skipped.get(skipper, set()).discard(episode)
+        hosted = await self._waiting(episode, labeller)
+        return hosted if hosted is not None and self.leases.take(episode, holder) else None
+
     def start_over(self, skipper: str) -> None:
         """Forget what somebody skipped."""
         self._skipped.pop(skipper, None)
 
-    async def judge(self, holder: str, episode: str, given: GivenLabel) -> HostedEpisode:
-        """Take the label of the holder of an episode."""
-        if not self.leases.take(episode, holder):
-            raise Conflict("leased", "Somebody else is judging this episode now.")
+    async def judge(
+        self, holder: str, episode: str, given: GivenLabel | CannotTell
+    ) -> HostedEpisode:
+        """Take the label, or the answer "cannot tell", of the holder of an episode."""
+        self._take(episode, holder)
         try:
             hosted = await self._cache.episode(episode)
             _check_can_judge(hosted, given.labeller)
+            if isinstance(given, CannotTell):
+                return await self._labels.cannot_tell(episode, given)
             before = await self._impacts.look(hosted)
             hosted = await self._labels.give(episode, given)
         finally:  # a refused label must not keep others away
             self.leases.release(episode, holder)
         self._impacts.remember(hosted, given.labeller, before)
         return hosted
+
+    async def reopen(self, holder: str, episode: str, labeller: str | None) -> HostedEpisode:
+        """Lease an episode that a labeller has labelled, so that they can label it again."""
+        hosted = await self._cache.episode(episode)
+        _check_has_label_of(hosted, labeller)
+        self._take(episode, holder)
+        return hosted
+
+    async def correct(
+        self, holder: str, episode: str, given: GivenLabel | CannotTell
+    ) -> HostedEpisode:
+        """Replace the labeller's label on an episode that was reopened."""
+        hosted = await self._cache.episode(episode)
+        _check_has_label_of(hosted, given.labeller)
+        self._take(episode, holder)
+        try:
+            before = await self._impacts.look(hosted)
+            if isinstance(given, CannotTell):
+                return await self._labels.cannot_tell(episode, given, replaces=True)
+            hosted = await self._labels.replace(episode, given)
+        finally:
+            self.leases.release(episode, holder)
+        self._impacts.remember(hosted, given.labeller, before)
+        return hosted
+
+    def _take(self, episode: str, holder: str) -> None:
+        if not self.leases.take(episode, holder):
+            raise Conflict("leased", "Somebody else is judging this episode now.")
 
     async def undo(self, holder: str, episode: str, labeller: str | None) -> HostedEpisode | None:
         """Withdraw a label, and lease the episode again.
@@ -146,51 +186,63 @@ class LabelQueue:
         waits = episode.status is EpisodeStatus.awaiting_label and _can_judge(episode, labeller)
         return episode if waits else None
 
-    async def _order(self, agent: int | None, fresh: bool) -> list[str]:
+    async def _order(self, chosen: AgentSet, fresh: bool) -> list[str]:
         """What waits, the most informative first; up to a second old unless it must be fresh.
 
         Ranking takes its turn among learning jobs. A labeller who has just judged does not wait
         for what that teaches, nor does one who comes to a server that has just started.
         """
-        known = self._orders.get(agent)
+        known = self._orders.get(chosen)
         if known is None or fresh or time.monotonic() - known[0] > _STALE_SECONDS:
-            refreshing = self._refresh_soon(agent)
+            refreshing = self._refresh_soon(chosen)
             if known is None or fresh:
                 done, _ = await asyncio.wait([refreshing], timeout=_PATIENCE_SECONDS)
                 if not done or refreshing.exception() is not None:
-                    return [episode_id(*pair) for pair in await self._ranking.by_age(agent)]
-        known = self._orders.get(agent)
+                    return [episode_id(*pair) for pair in await self._ranking.by_age(chosen)]
+        known = self._orders.get(chosen)
         return [] if known is None else known[1]
 
-    def _refresh_soon(self, agent: int | None) -> asyncio.Task[None]:
-        refreshing = self._refreshing.get(agent)
+    def _refresh_soon(self, chosen: AgentSet) -> asyncio.Task[None]:
+        refreshing = self._refreshing.get(chosen)
         if refreshing is None:
-            refreshing = asyncio.create_task(self._refresh(agent))
-            self._refreshing[agent] = refreshing
-            refreshing.add_done_callback(lambda _: self._refreshing.pop(agent, None))
+            refreshing = asyncio.create_task(self._refresh(chosen))
+            self._refreshing[chosen] = refreshing
+            refreshing.add_done_callback(lambda _: self._refreshing.pop(chosen, None))
             refreshing.add_done_callback(_retrieve)
         return refreshing
 
-    async def _refresh(self, agent: int | None) -> None:
-        ranked = await self._ranking.all(agent)
+    async def _refresh(self, chosen: AgentSet) -> None:
+        ranked = await self._ranking.all(chosen)
         order = [episode_id(owner, number) for _, owner, number in ranked]
         if len(self._orders) > MOST_AGENTS:
             self._orders.clear()
-        self._orders[agent] = time.monotonic(), order
+        self._orders[chosen] = time.monotonic(), order
 
 
 def _can_judge(episode: HostedEpisode, labeller: str | None) -> bool:
     """Whether a labeller, who may not have given a name yet, can label an episode."""
-    judged = labeller is not None and episode.slot_of(labeller) is not None
-    return not judged and episode.has_room()
+    return not (labeller is not None and _has_judged(episode, labeller)) and episode.has_room()
+
+
+def _has_judged(episode: HostedEpisode, labeller: str | None) -> bool:
+    return episode.slot_of(labeller) is not None or episode.answer_slot(labeller) is not None
 
 
 def _check_can_judge(episode: HostedEpisode, labeller: str | None) -> None:
     """Refuse a labeller who has judged the episode, or an episode with all its labels."""
-    if episode.labels_wanted > 1 and episode.slot_of(labeller) is not None:
+    if episode.labels_wanted > 1 and _has_judged(episode, labeller):
         raise Conflict("already_labelled", "You have already judged this episode.")
     if not episode.has_room():
         raise Conflict("already_labelled", "Somebody else has judged this episode.")
+
+
+def _check_has_label_of(episode: HostedEpisode, labeller: str | None) -> None:
+    """Refuse a correction of a label that somebody else gave, or that is not there."""
+    if episode.answer_slot(labeller) is not None:
+        return
+    slot = episode.slot_of(labeller)
+    if slot is None or episode.labels[slot].labeller != labeller:
+        raise Conflict("not_labelled", "The episode has no label of yours any more.")
 
 
 def _retrieve(task: asyncio.Task[None]) -> None:

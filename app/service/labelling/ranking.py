@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-from app.errors import NotFound
+from app.errors import NotFound, StorageUnavailable
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.runtime.cache import Cache
 from app.service.training.jobs import RankingJob
 from app.service.training.process_pool import ProcessPool
 from app.storage.database import Database
 from app.storage.queries import agents, episodes
+from app.storage.queries.agents import AgentSet
 
 MOST_RANKED = 2000  # episodes of one agent that are compared
 MOST_AGENTS = 200  # whose waiting episodes are compared with one another
@@ -56,24 +57,22 @@ class Ranking:
         pairs = zip(known.scores, known.numbers, strict=True)
         return sorted(pairs, key=lambda pair: (-pair[0], pair[1]))
 
-    async def agents_waiting(self, agent: int | None) -> list[int]:
-        """One agent, or those that have episodes waiting."""
-        if agent is not None:
-            return [agent]
-        return await self._database.read(agents.agents_waiting, MOST_AGENTS)
+    async def agents_waiting(self, chosen: AgentSet) -> list[int]:
+        """Those of some agents, or of all, that have episodes waiting."""
+        return await self._database.read(agents.agents_waiting, chosen, MOST_AGENTS)
 
-    async def all(self, agent: int | None) -> list[tuple[float, int, int]]:
-        """(information, agent, number) of what waits, at one agent or at all; the most first."""
-        numbers = await self.agents_waiting(agent)
+    async def all(self, chosen: AgentSet) -> list[tuple[float, int, int]]:
+        """(information, agent, number) of what waits at some agents or at all; the most first."""
+        numbers = await self.agents_waiting(chosen)
         parts = await asyncio.gather(*(self._ranked(number) for number in numbers))
         whole = [entry for part in parts for entry in part]
         return sorted(whole, key=lambda entry: (-entry[0], entry[1], entry[2]))
 
-    async def by_age(self, agent: int | None) -> list[tuple[int, int]]:
+    async def by_age(self, chosen: AgentSet) -> list[tuple[int, int]]:
         """(agent, number) of what waits, each agent's oldest first: for while ranking waits."""
         return [
             (owner, number)
-            for owner in await self.agents_waiting(agent)
+            for owner in await self.agents_waiting(chosen)
             for number in reversed(
                 await self._database.read(episodes.waiting_numbers, owner, MOST_RANKED)
             )
@@ -82,6 +81,6 @@ class Ranking:
     async def _ranked(self, number: int) -> list[tuple[float, int, int]]:
         try:
             agent = await self._cache.agent(number)
-        except NotFound:
+        except (NotFound, StorageUnavailable):  # deleted meanwhile, or damaged
             return []
         return [(score, number, episode) for score, episode in await self.of_agent(agent)]

@@ -1,13 +1,15 @@
 """Label slots: assign, replace and withdraw labels on one episode.
 
 An episode that wants k labels has the slots 0 .. k-1. Where one label is wanted its slot is
-everybody's; where several are wanted each labeller has one. All functions here are pure.
+everybody's; where several are wanted each labeller has one. Answers of "cannot tell" have slots
+from k on, one for each labeller. All functions here are pure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from app.errors import Conflict
 from app.storage.rows import LabelRow
@@ -25,6 +27,15 @@ class GivenLabel:
     at: int = 0  # milliseconds, once it is stored
 
 
+@dataclass(frozen=True, slots=True)
+class CannotTell:
+    """A labeller's answer that the episode cannot be judged. It teaches nothing."""
+
+    labeller: str | None
+    reason: str
+    at: int = 0  # milliseconds, once it is stored
+
+
 Slots = Mapping[int, GivenLabel]
 """The labels in force, by slot."""
 
@@ -38,6 +49,27 @@ def labels_in_force(history: Iterable[LabelRow]) -> dict[int, GivenLabel]:
         else:
             slots[row.slot] = GivenLabel(row.label, row.labeller, row.comment, row.at)
     return dict(sorted(slots.items()))
+
+
+def cannot_tell_in_force(history: Iterable[LabelRow]) -> dict[int, CannotTell]:
+    """The answers of "cannot tell" in force, from an episode's label history, oldest first."""
+    answers: dict[int, CannotTell] = {}
+    for row in history:
+        if row.cannot_tell:
+            answers[row.slot] = CannotTell(row.labeller, row.comment or "", row.at)
+        else:
+            answers.pop(row.slot, None)
+    return dict(sorted(answers.items()))
+
+
+def answer_slot(answers: Mapping[int, CannotTell], labeller: str | None) -> int | None:
+    """The slot of a labeller's answer of "cannot tell"."""
+    return next((slot for slot, answer in answers.items() if answer.labeller == labeller), None)
+
+
+def free_answer_slot(answers: Mapping[int, CannotTell], wanted: int) -> int:
+    """The slot of one more answer of "cannot tell"."""
+    return next(slot for slot in count(wanted) if slot not in answers)
 
 
 def majority(labels: Collection[GivenLabel]) -> int:

@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
 from app.agents.insight import Insight, unpack_insight
-from app.errors import NotFound
+from app.errors import InvalidValue, NotFound, PlauditError, SnapshotError, StorageUnavailable
 from app.planning.policies.registry import unpack_policy
 from app.planning.policies.uniform import UniformPolicy
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan, LearningState
 from app.service.agents.specification import read_specification
 from app.service.episodes.hosted_episode import EpisodeState, HostedEpisode
-from app.service.labelling.slots import labels_in_force
+from app.service.labelling.slots import cannot_tell_in_force, labels_in_force
 from app.service.runtime.ids import agent_id, read_episode_id
+from app.storage.commands.learning import DiscardPlans
 from app.storage.database import Database
 from app.storage.queries import agents, episodes, policies
 from app.storage.queries.agents import StoredAgent
 from app.storage.queries.episodes import StoredEpisode
 from app.storage.rows import EpisodeRow, EpisodeStatus, PlanRow
 
+log = logging.getLogger(__name__)
+
 Key = TypeVar("Key", bound=Hashable)
 Loaded = TypeVar("Loaded")
+
+
+class _SharedLoads(Generic[Key, Loaded]):
+    """Loads in progress by key; callers who ask for the same key share one load."""
+
+    def __init__(self, load: Callable[[Key], Awaitable[Loaded]]) -> None:
+        self._load = load
+        self._loading: dict[Key, asyncio.Future[Loaded]] = {}
+
+    async def get(self, key: Key) -> Loaded:
+        """Load, or wait for the load that is in progress."""
+        loading = self._loading.get(key)
+        if loading is None:
+            loading = asyncio.ensure_future(self._load(key))
+            self._loading[key] = loading
+            loading.add_done_callback(lambda _: self._loading.pop(key, None))
+        return await asyncio.shield(loading)
 
 
 class Cache:
@@ -33,13 +54,16 @@ class Cache:
         self._database = database
         self.agents: dict[int, HostedAgent] = {}
         self.episodes: dict[str, HostedEpisode] = {}  # by id
-        self._loading: dict[Any, asyncio.Future[Any]] = {}
+        self._agent_loads = _SharedLoads(self._load_agent)
+        self._episode_loads = _SharedLoads(self._load_episode)
+        self.on_damage: Callable[[HostedAgent], None] = lambda _: None
+        """Called with an agent whose plans or insight cannot be read; the log has them all."""
 
     async def agent(self, number: int) -> HostedAgent:
         """An agent by its number."""
         agent = self.agents.get(number)
         if agent is None:
-            agent = await self._load_once(number, self._load_agent)
+            agent = await self._agent_loads.get(number)
         if agent.deleted:
             raise NotFound("agent", agent.id)
         agent.used = time.monotonic()
@@ -49,7 +73,7 @@ class Cache:
         """An episode by its id."""
         episode = self.episodes.get(id_)
         if episode is None:
-            episode = await self._load_once(id_, self._load_episode)
+            episode = await self._episode_loads.get(id_)
         if episode.agent.deleted:
             raise NotFound("episode", id_)
         episode.used = episode.agent.used = time.monotonic()
@@ -65,9 +89,18 @@ class Cache:
         if not is_known:
             version = agent.version
             packed = await self._database.read(policies.insight_bytes, agent.number)
-            insight = None if packed is None else await asyncio.to_thread(unpack_insight, packed)
+            insight = None if packed is None else await self._unpacked(agent, packed)
             agent.keep_insight(version, insight)
         return insight
+
+    async def _unpacked(self, agent: HostedAgent, packed: bytes) -> Insight | None:
+        """An insight; None if it is damaged, until it is rebuilt from the log."""
+        try:
+            return await asyncio.to_thread(unpack_insight, packed)
+        except SnapshotError as error:
+            _warn("insight discarded", agent, error)
+            self.on_damage(agent)
+            return None
 
     def forget_episode(self, episode: HostedEpisode) -> None:
         """Drop an episode whose commit failed: it is loaded again as it is on disk."""
@@ -77,7 +110,9 @@ class Cache:
     def forget_agent(self, number: int) -> None:
         """Drop an agent and its episodes."""
         self.agents.pop(number, None)
-        for id_ in [id_ for id_, one in self.episodes.items() if one.agent.number == number]:
+        for id_ in [
+            id_ for id_, episode in self.episodes.items() if episode.agent.number == number
+        ]:
             del self.episodes[id_]
 
     def drop_idle(self, seconds: float) -> None:
@@ -93,22 +128,24 @@ class Cache:
             if agent.used < limit and not in_use:
                 del self.agents[number]
 
-    async def _load_once(self, key: Key, load: Callable[[Key], Awaitable[Loaded]]) -> Loaded:
-        """Load once, however many ask meanwhile."""
-        under_way = self._loading.get(key)
-        if under_way is None:
-            under_way = asyncio.ensure_future(load(key))
-            self._loading[key] = under_way
-            under_way.add_done_callback(lambda _: self._loading.pop(key, None))
-        loaded: Loaded = await asyncio.shield(under_way)
-        return loaded
-
     async def _load_agent(self, number: int) -> HostedAgent:
         stored = await self._database.read(agents.stored_agent, number)
         if stored is None:
             raise NotFound("agent", agent_id(number))
         agent = await asyncio.to_thread(_hosted_agent, stored)
-        return self.agents.setdefault(number, agent)
+        damaged = await asyncio.to_thread(_load_plans, agent, stored.plans)
+        agent = self.agents.setdefault(number, agent)
+        if damaged:
+            await self._discard(agent, damaged)
+        return agent
+
+    async def _discard(self, agent: HostedAgent, damaged: list[int]) -> None:
+        """Discard damaged plans of the policy in force, and ask for new ones."""
+        try:
+            await self._database.commit(DiscardPlans(agent.number, agent.version, damaged))
+        except PlauditError as error:  # tried again when the agent is loaded the next time
+            _warn("damaged plans are kept for now", agent, error)
+        self.on_damage(agent)
 
     async def _load_episode(self, id_: str) -> HostedEpisode:
         agent_number, number = read_episode_id(id_)
@@ -134,8 +171,16 @@ class Cache:
             policies.plan_row, agent.number, row.policy_version, row.plan
         )
         if stored is None:
-            raise NotFound("plan", f"{row.policy_version}/{row.plan}")
-        return await asyncio.to_thread(hosted_plan, stored)
+            return self._substitute(agent, row, "it is missing")
+        try:
+            return await asyncio.to_thread(hosted_plan, stored)
+        except SnapshotError as error:
+            return self._substitute(agent, row, error)
+
+    def _substitute(self, agent: HostedAgent, row: EpisodeRow, reason: object) -> HostedPlan:
+        """The policy in force, for a running episode whose own plan is damaged."""
+        _warn("an episode continues with the policy in force", agent, reason)
+        return agent.plan_for(row.number, row.mode)
 
 
 def hosted_plan(row: PlanRow) -> HostedPlan:
@@ -153,16 +198,40 @@ def hosted_plan(row: PlanRow) -> HostedPlan:
 
 
 def _hosted_agent(stored: StoredAgent) -> HostedAgent:
-    agent = HostedAgent(stored.row, read_specification(stored.row.specification))
-    agent.plans = {plan.episode: hosted_plan(plan) for plan in stored.plans}
-    return agent
+    try:
+        return HostedAgent(stored.row, read_specification(stored.row.specification))
+    except InvalidValue as error:
+        raise StorageUnavailable(
+            f"The stored specification of agent {agent_id(stored.row.id)} is damaged. Restore a "
+            "backup, or delete the agent."
+        ) from error
+
+
+def _load_plans(agent: HostedAgent, rows: list[PlanRow]) -> list[int]:
+    """Give an agent its plans; returns those that are damaged. Without one of them it has none."""
+    plans: dict[int, HostedPlan] = {}
+    damaged: list[int] = []
+    for row in rows:
+        try:
+            plans[row.episode] = hosted_plan(row)
+        except SnapshotError as error:
+            _warn("plan discarded", agent, error)
+            damaged.append(row.episode)
+    agent.plans = {} if damaged else plans
+    return damaged
+
+
+def _warn(what: str, agent: HostedAgent, reason: object) -> None:
+    log.warning(what, extra={"agent": agent.id, "reason": str(reason)})
 
 
 def _hosted_episode(
     agent: HostedAgent, stored: StoredEpisode, plan: HostedPlan | None
 ) -> HostedEpisode:
     row = stored.row
-    episode = HostedEpisode(agent, row.number, row.mode, plan, row.labels_wanted)
+    episode = HostedEpisode(
+        agent, row.number, row.mode, plan, row.labels_wanted, row.learn_transitions
+    )
     if plan is not None:
         episode.replay(stored.steps)
     elif stored.steps:
@@ -176,5 +245,6 @@ def _hosted_episode(
         labels_in_force(stored.history),
         row.label,
         row.final is not None or row.ended,
+        cannot_tell_in_force(stored.history),
     )
     return episode

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from app.errors import Stale
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, StepDecision
 from app.service.runtime.cache import Cache
-from app.service.runtime.events import Events
+from app.service.runtime.event_bus import EventBus
 from app.storage.commands.log import Logged
 from app.storage.database import Database
 from app.storage.unit_of_work import UnitOfWork
@@ -24,7 +23,7 @@ _ATTEMPTS = 3
 class Commits:
     """Commits changes of episodes, and brings memory up to date with the disk."""
 
-    def __init__(self, database: Database, cache: Cache, events: Events) -> None:
+    def __init__(self, database: Database, cache: Cache, events: EventBus) -> None:
         self._writer = database.writer
         self._cache = cache
         self._events = events
@@ -68,7 +67,7 @@ class Commits:
             [update.command for _, _, update in changes if update is not None],
         )
 
-        def applied(results: list[Any]) -> None:
+        def applied(results: list[Logged]) -> None:
             logged = iter(results)
             for episode, step, update in changes:
                 if step is not None:

@@ -10,6 +10,7 @@ from app.metrics import Metrics
 from app.planning.problem import PlanBudget
 from app.service.access.idempotency import Idempotency
 from app.service.access.keys import Keys
+from app.service.access.ownership import Ownership
 from app.service.access.sessions import Sessions
 from app.service.agents.registry import AgentRegistry
 from app.service.agents.specification import Limits
@@ -23,14 +24,17 @@ from app.service.labelling.queue import LabelQueue
 from app.service.labelling.ranking import Ranking
 from app.service.runtime.cache import Cache
 from app.service.runtime.commit import Commits
-from app.service.runtime.events import Events
+from app.service.runtime.event_bus import EventBus
 from app.service.runtime.housekeeping import Housekeeping
+from app.service.runtime.readiness import Readiness
 from app.service.training.process_pool import ProcessPool
 from app.service.training.publish import Publisher
 from app.service.training.scheduler import FairScheduler
 from app.service.training.trainer import Trainer
 from app.service.views.views import Views
 from app.settings import Settings
+from app.storage.blobs.folder import FolderBlobs
+from app.storage.blobs.recordings import recordings_folder
 from app.storage.database import Database
 
 
@@ -41,7 +45,7 @@ class Container:
         self.settings = settings
         self.metrics = metrics
         self.database = database
-        self.events = Events()
+        self.events = EventBus()
         self.cache = Cache(database)
         self.commits = Commits(database, self.cache, self.events)
         budget = PlanBudget(cells=settings.plan_cells, bytes=settings.plan_bytes)
@@ -57,6 +61,7 @@ class Container:
         )
         publisher = Publisher(database, self.events, metrics)
         self.trainer = Trainer(database, self.pool, publisher, metrics, settings.most_plans)
+        self.cache.on_damage = lambda agent: self.trainer.request(agent, more=True)
         self.stepping = Stepping(self.cache, self.commits, metrics)
         self.lifecycle = Lifecycle(
             database, self.cache, self.commits, self.trainer, metrics, self.scheduler
@@ -65,23 +70,29 @@ class Container:
         self.ranking = Ranking(database, self.cache, self.pool)
         self.impacts = Impacts(database, self.cache, self.trainer)
         self.queue = LabelQueue(database, self.cache, self.labels, self.ranking, self.impacts)
-        self.recordings = Recordings(database, self.cache)
+        folder = recordings_folder(settings.database_url, settings.recordings_folder)
+        self.recordings = Recordings(database, self.cache, FolderBlobs(folder))
         limits = Limits(
             max_states=settings.max_states,
             max_horizon=settings.max_horizon,
             max_cells=settings.max_cells,
+            max_features=settings.max_features,
             budget=budget,
         )
-        self.registry = AgentRegistry(database, self.cache, self.trainer, self.events, limits)
+        self.registry = AgentRegistry(
+            database, self.cache, self.trainer, self.events, limits, self.recordings
+        )
         self.import_export = ImportExport(database, self.trainer, self.events)
         self.idempotency = Idempotency(database)
-        self.views = Views(database, self.cache, self.ranking, self.pool, self.events)
+        self.views = Views(database, self.cache, self.ranking, self.events)
+        self.readiness = Readiness(database, self.pool)
         secret = settings.admin_key
         self.keys = Keys(
             database,
             None if secret is None else secret.get_secret_value(),
             settings.is_loopback or settings.allow_anyone,
         )
+        self.ownership = Ownership(database)
         self.sessions = Sessions(database, self.keys)
         self.housekeeping = Housekeeping(
             database,
@@ -89,6 +100,7 @@ class Container:
             self.labels,
             self.queue,
             self.idempotency,
+            self.recordings,
             settings.idle_seconds,
         )
         self._add_gauges()
@@ -111,6 +123,7 @@ async def open_container(settings: Settings, metrics: Metrics) -> AsyncIterator[
         database = Database(settings.database_url, settings.synchronous)
         stack.push_async_callback(database.close)
         container = Container(settings, metrics, database)
+        stack.push_async_callback(container.recordings.close)
         await container.keys.refresh()
         await container.sessions.start()
         starting = asyncio.create_task(container.pool.start())
@@ -119,6 +132,8 @@ async def open_container(settings: Settings, metrics: Metrics) -> AsyncIterator[
         stack.push_async_callback(container.trainer.close)
         stack.push_async_callback(container.registry.close)
         await container.registry.resume()
+        # The lock on the database keeps other servers away: no upload is under way.
+        await container.recordings.sweep(grace_seconds=0.0)
         stack.push_async_callback(_cancel, asyncio.create_task(container.housekeeping.run()))
         stack.callback(container.events.close)
         yield container

@@ -7,6 +7,7 @@ import logging
 
 from app.errors import PlauditError
 from app.service.access.idempotency import Idempotency
+from app.service.episodes.recordings import Recordings
 from app.service.labelling.expiry import expire_overdue
 from app.service.labelling.labels import Labels
 from app.service.labelling.queue import LabelQueue
@@ -17,6 +18,7 @@ log = logging.getLogger(__name__)
 
 _TICK_SECONDS = 0.5
 _CLEAN_SECONDS = 30.0
+_SWEEP_TICKS = int(3600 / _TICK_SECONDS)
 
 
 class Housekeeping:
@@ -29,6 +31,7 @@ class Housekeeping:
         labels: Labels,
         queue: LabelQueue,
         idempotency: Idempotency,
+        recordings: Recordings,
         idle_seconds: float,
     ) -> None:
         self._database = database
@@ -36,6 +39,7 @@ class Housekeeping:
         self._labels = labels
         self._queue = queue
         self._idempotency = idempotency
+        self._recordings = recordings
         self._idle_seconds = idle_seconds
 
     async def run(self) -> None:
@@ -48,6 +52,8 @@ class Housekeeping:
                 await expire_overdue(self._database, self._labels)
                 if ticks % every == 0:
                     await self._clean()
+                if ticks % _SWEEP_TICKS == _SWEEP_TICKS - 1:
+                    await self._recordings.sweep()
             except PlauditError as error:
                 log.warning("housekeeping failed", extra={"reason": str(error)})
             except Exception:  # labels must fall due for as long as the server runs

@@ -50,3 +50,7 @@ class LearningResult:
     snapshot: bytes | None = None
     notes: JsonObject = field(default_factory=dict)  # see `notes_of`
     seconds: dict[str, float] = field(default_factory=dict)  # read, fit, plan, pack
+
+
+JobResult = LearningResult | list[float]
+"""What a job gives: what was learned, or the information of each episode's label."""

@@ -11,15 +11,16 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
-from typing import Any, overload
+from typing import NamedTuple, overload
 
 from app.errors import PlauditError
 from app.planning.problem import PlanBudget
-from app.planning.warm_up import warm_up
-from app.service.training.jobs import Job, LearningJob, LearningResult, RankingJob
+from app.planning.warm_up import LATER_STAGES, warm_up_first
+from app.service.training.jobs import Job, JobResult, LearningJob, LearningResult, RankingJob
 from app.service.training.scheduler import Scheduler
 from app.service.training.worker import Worker
 from app.storage.reader import Reader
@@ -27,9 +28,22 @@ from app.storage.reader import Reader
 log = logging.getLogger(__name__)
 
 NICENESS = 10
-START_SECONDS = 300.0  # a cold cache compiles for a minute or two
+START_SECONDS = 300.0  # a cold cache compiles for ten seconds or more before the first job
+IDLE_SECONDS = 1.0  # without a job, after which a process compiles what later jobs may need
 SECONDS_PER_CELL = 5e-6  # of learning, per (step, state, action): 2.4 to 6 were measured
 _READY = "ready"
+_QUARTERS = 4  # how often a process reports while it compiles
+
+
+class Compiling(NamedTuple):
+    """How many of a planner's kernels are compiled."""
+
+    done: int
+    total: int
+
+
+Message = JobResult | PlauditError | Compiling | str
+"""What a learning process sends: `_READY` once, then a result or an error for each job."""
 _MOST_HOMES = 10_000  # agents whose last process is remembered
 
 
@@ -51,7 +65,8 @@ class ProcessPool:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["app.service.training.process_pool"])
         self._seconds = seconds
-        self._slots = [_Slot(context, database_url, budget) for _ in range(count)]
+        # One process compiles; the others load what it wrote to the cache.
+        self._slots = [_Slot(context, database_url, budget, n == 0) for n in range(count)]
         self._free = list(self._slots)
         self._scheduler = scheduler
         self._homes: dict[int, _Slot] = {}  # where an agent was last, and is still warm
@@ -74,11 +89,9 @@ class ProcessPool:
         return [slot.process.pid for slot in self._slots if slot.process and slot.process.pid]
 
     async def start(self) -> None:
-        """Start every process and wait until each has compiled what it needs."""
-        loop = asyncio.get_running_loop()
-        starts = [loop.run_in_executor(self._threads, slot.start) for slot in self._slots]
+        """Start the first process, which may have to compile, and then the others."""
         began = time.perf_counter()
-        outcomes = await asyncio.gather(*starts, return_exceptions=True)
+        outcomes = await self._start(self._slots[:1]) + await self._start(self._slots[1:])
         failures = [outcome for outcome in outcomes if outcome is not None]
         if self._closed:
             return
@@ -89,25 +102,26 @@ class ProcessPool:
             "learning ready", extra={**fields, "seconds": round(time.perf_counter() - began, 1)}
         )
 
+    async def _start(self, slots: list[_Slot]) -> list[BaseException | None]:
+        """Start processes side by side; the error of each that failed."""
+        loop = asyncio.get_running_loop()
+        starts = [loop.run_in_executor(self._threads, slot.start) for slot in slots]
+        return await asyncio.gather(*starts, return_exceptions=True)
+
     @overload
     async def run(self, job: LearningJob, started: Callable[[], None] = ...) -> LearningResult: ...
 
     @overload
     async def run(self, job: RankingJob, started: Callable[[], None] = ...) -> list[float]: ...
 
-    async def run(
-        self, job: Job, started: Callable[[], None] = lambda: None
-    ) -> LearningResult | list[float]:
+    async def run(self, job: Job, started: Callable[[], None] = lambda: None) -> JobResult:
         """Run a job in a free process, the agent's last one if that is free."""
         async with self._scheduler.turn(job.agent, job.cells * SECONDS_PER_CELL):
             slot = self._take(job.agent)
             try:
                 started()
                 loop = asyncio.get_running_loop()
-                result: LearningResult | list[float] = await loop.run_in_executor(
-                    self._threads, slot.run, job, self._seconds
-                )
-                return result
+                return await loop.run_in_executor(self._threads, slot.run, job, self._seconds)
             finally:
                 self._free.append(slot)
 
@@ -131,8 +145,10 @@ class ProcessPool:
 class _Slot:
     """One process and the pipe to it; used by one thread at a time."""
 
-    def __init__(self, context: ForkServerContext, url: str, budget: PlanBudget) -> None:
-        self._context, self._url, self._budget = context, url, budget
+    def __init__(
+        self, context: ForkServerContext, url: str, budget: PlanBudget, compiles: bool = False
+    ) -> None:
+        self._context, self._arguments = context, (url, budget, compiles)
         self._pipe: Connection | None = None
         self.process: BaseProcess | None = None
         self.is_ready = False
@@ -148,21 +164,23 @@ class _Slot:
         if self._stopped.is_set() or (self.is_ready and self.process and self.process.is_alive()):
             return
         self._kill()
-        here, there = self._context.Pipe()
+        parent_end, child_end = self._context.Pipe()
         process = self._context.Process(
-            target=_serve, args=(there, self._url, self._budget), name="plaudit-learn", daemon=True
+            target=_serve, args=(child_end, *self._arguments), name="plaudit-learn", daemon=True
         )
         process.start()
-        there.close()
-        self._pipe, self.process = here, process
+        child_end.close()
+        self._pipe, self.process = parent_end, process
         if self._stopped.is_set():  # while it started; compiling would keep the server from ending
             self._kill()
             raise JobFailed("the server is shutting down")
-        if self._receive(START_SECONDS) != _READY:
+        while isinstance(message := self._receive(START_SECONDS), Compiling):
+            log.info("compiling the planners", extra=message._asdict())
+        if message != _READY:
             raise JobFailed("the learning process did not start")
         self.is_ready = True
 
-    def run(self, job: Job, seconds: float) -> Any:
+    def run(self, job: Job, seconds: float) -> JobResult:
         """Send a job and wait for its result."""
         self.start()
         assert self._pipe is not None
@@ -175,8 +193,9 @@ class _Slot:
             self.start()
             self._pipe.send(job)
         outcome = self._receive(seconds)
-        if isinstance(outcome, Exception):
+        if isinstance(outcome, PlauditError):
             raise outcome
+        assert not isinstance(outcome, Compiling | str)
         return outcome
 
     def stop(self) -> None:
@@ -185,11 +204,12 @@ class _Slot:
         if self.process is not None:
             self.process.kill()
 
-    def _receive(self, seconds: float) -> Any:
+    def _receive(self, seconds: float) -> Message:
         assert self._pipe is not None
         try:
             if self._pipe.poll(seconds):
-                return self._pipe.recv()
+                message: Message = self._pipe.recv()
+                return message
         except (EOFError, OSError) as error:
             code = self._kill()
             raise JobFailed(f"the learning process died (exit code {code})") from error
@@ -210,22 +230,32 @@ class _Slot:
         return code
 
 
-def _serve(pipe: Connection, url: str, budget: PlanBudget) -> None:
+def _serve(pipe: Connection, url: str, budget: PlanBudget, compiles: bool) -> None:
     """The loop of a learning process, until the serving process closes the pipe or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the serving process
     os.nice(NICENESS)
-    warm_up()
+    warm_up_first(partial(_report, pipe))
     worker = Worker(Reader(url), budget)
     pipe.send(_READY)
+    stages = list(reversed(LATER_STAGES)) if compiles else []
     while True:
         try:
-            job = pipe.recv()
+            job = pipe.recv() if pipe.poll(IDLE_SECONDS if stages else None) else None
         except (EOFError, OSError):
             return
-        pipe.send(_outcome(worker, job))
+        if job is None:
+            stages.pop().compile()
+        else:
+            pipe.send(_outcome(worker, job))
 
 
-def _outcome(worker: Worker, job: Job) -> Any:
+def _report(pipe: Connection, done: int, total: int) -> None:
+    """Tell the serving process how far compiling is, four times in all."""
+    if done * _QUARTERS // total > (done - 1) * _QUARTERS // total:
+        pipe.send(Compiling(done, total))
+
+
+def _outcome(worker: Worker, job: Job) -> JobResult | PlauditError:
     """A job's result or error, serialised for the parent process."""
     try:
         return worker.run(job)

@@ -10,7 +10,7 @@ from app.errors import PlauditError
 from app.metrics import Metrics
 from app.service.agents.hosted_agent import EXPLOIT, HostedAgent, HostedPlan
 from app.service.runtime.cache import hosted_plan
-from app.service.runtime.events import Events
+from app.service.runtime.event_bus import EventBus
 from app.service.training.jobs import LearningResult
 from app.storage.commands.learning import DropOldPlans, NoteLearned, PublishPolicy
 from app.storage.commands.log import Logged
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 class Publisher:
     """Publishes the results of learning jobs."""
 
-    def __init__(self, database: Database, events: Events, metrics: Metrics) -> None:
+    def __init__(self, database: Database, events: EventBus, metrics: Metrics) -> None:
         self._database = database
         self._events = events
         self._metrics = metrics

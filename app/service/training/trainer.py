@@ -100,9 +100,9 @@ class Trainer:
 
     def _takes_more(self, agent: HostedAgent, first: bool) -> bool:
         """Take a request for more plans; false if there is none, or a job has met it meanwhile."""
-        asked = agent.number in self._more
+        requested = agent.number in self._more
         self._more.discard(agent.number)
-        return asked and (first or agent.shares_plans(EpisodeMode.learn))
+        return requested and (first or agent.shares_plans(EpisodeMode.learn))
 
     def _job(self, agent: HostedAgent, more: bool) -> LearningJob:
         """Plans for the next episode and for as many as run side by side."""

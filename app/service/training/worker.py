@@ -19,11 +19,12 @@ from app.agents.base import Agent
 from app.errors import NotFound, SnapshotError
 from app.learning.arrays import Floats
 from app.learning.trajectory import UNREPORTED, Trajectory
+from app.learning.world.policy import Policy
 from app.planning.policies.registry import pack_policy, unpack_policy
 from app.planning.problem import Plan, PlanBudget
 from app.service.agents.hosted_agent import EXPLOIT
 from app.service.agents.specification import agent_spec, notes_of, read_specification
-from app.service.training.jobs import Job, LearningJob, LearningResult, RankingJob
+from app.service.training.jobs import Job, JobResult, LearningJob, LearningResult, RankingJob
 from app.storage.queries import events, training
 from app.storage.queries.training import PlayedEpisode
 from app.storage.reader import Reader, Session
@@ -63,8 +64,8 @@ class _Warm:
             if episode.row.plan is not None:
                 made_for = _planned_as(episode.row.policy_version, episode.row.plan)
                 self.agent.plays(event.episode, made_for)
-            whole = bool(event.final_known)
-            self.agent.finish(event.episode, trajectory(episode, whole, observes))
+            has_end = bool(event.final_known)
+            self.agent.finish(event.episode, trajectory(episode, has_end, observes))
             self.ends += new
         elif event.kind is EventKind.abandoned:
             episode = played[event.episode]
@@ -83,7 +84,7 @@ class _Warm:
             self.labels += new
         elif event.kind is EventKind.withdrawn:
             assert event.slot is not None
-            self.agent.withdraw(event.episode, event.slot)
+            self.agent.remove_label(event.episode, event.slot)
             self.corrections += new
         self.event = event.number
 
@@ -101,7 +102,7 @@ class Worker:
         self._budget = budget
         self._warm: OrderedDict[int, _Warm] = OrderedDict()
 
-    def run(self, job: Job) -> LearningResult | list[float]:
+    def run(self, job: Job) -> JobResult:
         """Carry out a job; an agent that failed at it is loaded again next time."""
         try:
             return self.learn(job) if isinstance(job, LearningJob) else self.rank(job)
@@ -114,8 +115,7 @@ class Worker:
         clock = _Clock()
         with self._reader.session() as session:
             warm = self._up_to_date(session, job.agent, job.version)
-            packed_policies = session.read(training.pending_policies, job.agent)
-            pending = [unpack_policy(packed) for packed in packed_policies]
+            pending = _readable(session.read(training.pending_policies, job.agent))
         clock.lap("read")
         if not (warm.is_due() or job.more):
             version = max(warm.version, 0)
@@ -167,6 +167,8 @@ class Worker:
         if warm is None or version not in (None, warm.version):
             warm = self._load(session, number)
             self._warm[number] = warm
+        if version == -1:
+            warm.version = -1  # there are no plans, or they cannot be read
         self._warm.move_to_end(number)
         while len(self._warm) > WARM_AGENTS:
             self._warm.popitem(last=False)
@@ -198,12 +200,12 @@ class Worker:
             if event.episode is not None and event.kind in _NEED_STEPS
         ]
         played = session.read(training.played_episodes, number, needed)
-        made = self._plans_made(session, number, warm)
+        plans = self._plans_made(session, number, warm)
         for event in fresh:
-            while made and made[0][0] < event.number:
-                warm.agent.planned(_planned_as(*made.popleft()))
+            while plans and plans[0][0] < event.number:
+                warm.agent.planned(_planned_as(*plans.popleft()))
             warm.tell(event, played)
-        for plan in made:
+        for plan in plans:
             warm.agent.planned(_planned_as(*plan))
         warm.told = max(warm.told, warm.version)
 
@@ -224,22 +226,33 @@ class Worker:
         return snapshot
 
 
+def _readable(packed: list[bytes]) -> list[Policy]:
+    """The policies that can be unpacked; a new plan does without the others."""
+    policies: list[Policy] = []
+    for content in packed:
+        try:
+            policies.append(unpack_policy(content))
+        except SnapshotError as error:
+            log.warning("the plan of a running episode cannot be read: %s", error)
+    return policies
+
+
 def _planned_as(version: int, plan: int) -> int:
     """The number that a plan was made under: an exploit plan has one for each version."""
     return -2 - version if plan == EXPLOIT else plan
 
 
-def trajectory(played: PlayedEpisode, whole: bool, observes: bool) -> Trajectory:
+def trajectory(played: PlayedEpisode, has_end: bool, observes: bool) -> Trajectory:
     """An episode as the mathematics takes it, with its end only where ``whole``."""
     actions = np.array([step.action for step in played.steps], dtype=np.int64)
     if observes:
         seen = np.array([step.observation for step in played.steps], dtype=np.float64)
         rows = seen.reshape(len(actions), -1)
-        if not whole:
+        if not has_end:
             return Trajectory.observed(rows, actions)
         return Trajectory.observed(rows, actions, played.row.ended, _final_observation(played))
     states = np.array([step.state for step in played.steps], dtype=np.int64)
-    if not whole:
+    if not has_end:
         return Trajectory(states, actions)
     return Trajectory(states, actions, _final(played), played.row.ended)
 

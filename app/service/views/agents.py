@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
+from pydantic import TypeAdapter, ValidationError
 
-from app.errors import NotFound
+from app.errors import InvalidValue, NotFound
+from app.service.access.visibility import Visibility
 from app.service.agents.hosted_agent import HostedAgent, LearningState
 from app.service.agents.specification import read_specification, with_default_features
 from app.service.runtime.cache import Cache
 from app.service.runtime.ids import agent_id, read_agent_id
-from app.service.views.times import moment
-from app.storage.database import Database
+from app.service.runtime.times import moment
+from app.service.views.evaluations import read_evaluations
+from app.storage.database import Database, ReadConnection
 from app.storage.queries import agents as agent_queries
+from app.storage.queries.agents import AgentSet
 from app.storage.rows import AgentRow
 from app.wire.agents import (
     DEFAULT_KIND,
@@ -24,8 +28,13 @@ from app.wire.agents import (
     PlanView,
     Specification,
 )
+from app.wire.evaluations import EvaluationView
+from app.wire.specification.display import Display
+
+log = logging.getLogger(__name__)
 
 CURVE_PARTS = agent_queries.SPARK_POINTS
+_DISPLAY: TypeAdapter[Display] = TypeAdapter(Display)
 _SPECIFICATION = tuple(Specification.model_fields)
 
 
@@ -52,23 +61,36 @@ class AgentViews:
     def __init__(self, database: Database, cache: Cache) -> None:
         self._database = database
         self._cache = cache
+        self._damaged: set[int] = set()  # agents whose damage is in the log
 
     async def read(self, agent: str) -> AgentView:
         """One agent by its id. It is loaded, because its plan is part of the view."""
         hosted = await self._cache.agent(read_agent_id(agent))
-        row = await self._database.read(agent_queries.agent_row, hosted.number)
+        row, evaluation = await self._database.read(_read_agent, hosted.number)
         if row is None:
             raise NotFound("agent", agent)
-        return agent_view(row, hosted)
+        return agent_view(row, hosted, evaluation)
 
-    async def page(self, after: int, limit: int) -> AgentPage:
+    async def page(self, sees: Visibility, after: int, limit: int) -> AgentPage:
         """Agents in the order of their creation, after a position."""
-        rows = await self._database.read(agent_queries.agent_page, after, limit + 1)
+        rows, evaluations = await self._database.read(_read_page, sees.agents, after, limit + 1)
         more = len(rows) > limit
+        views = [self._view(row, evaluations.get(row.id)) for row in rows[:limit]]
         return AgentPage(
-            items=[agent_view(row, self._cache.agents.get(row.id)) for row in rows[:limit]],
+            items=[view for view in views if view is not None],
             next=str(rows[limit - 1].position) if more else None,
         )
+
+    def _view(self, row: AgentRow, evaluation: EvaluationView | None) -> AgentView | None:
+        """The view of an agent in a list; None, and one line in the log, if it is damaged."""
+        try:
+            return agent_view(row, self._cache.agents.get(row.id), evaluation)
+        except InvalidValue as error:
+            if row.id not in self._damaged:
+                self._damaged.add(row.id)
+                fields = {"agent": agent_id(row.id), "reason": str(error)}
+                log.error("the specification of an agent is damaged", extra=fields)
+            return None
 
     async def name(self, agent: str) -> str:
         """The name of an agent."""
@@ -78,9 +100,13 @@ class AgentViews:
         name: str = row.name
         return name
 
-    async def cards(self, offset: int, limit: int, name: str) -> tuple[list[AgentCard], int]:
+    async def cards(
+        self, sees: Visibility, offset: int, limit: int, name: str
+    ) -> tuple[list[AgentCard], int]:
         """The newest agents whose name contains ``name``, and how many there are."""
-        rows, total, curves = await self._database.read(_read_cards, offset, limit, name)
+        rows, total, curves = await self._database.read(
+            _read_cards, sees.agents, offset, limit, name
+        )
         return [self._card(row, curves.get(row.id, [])) for row in rows], total
 
     def _card(self, row: AgentRow, curve: Sequence[tuple[int, int, int]]) -> AgentCard:
@@ -102,12 +128,29 @@ class AgentViews:
         )
 
 
-def agent_view(row: AgentRow, hosted: HostedAgent | None) -> AgentView:
+def _read_agent(
+    connection: ReadConnection, agent: int
+) -> tuple[AgentRow | None, EvaluationView | None]:
+    row = agent_queries.agent_row(connection, agent)
+    return row, read_evaluations(connection, [agent]).get(agent)
+
+
+def _read_page(
+    connection: ReadConnection, chosen: AgentSet, after: int, limit: int
+) -> tuple[list[AgentRow], dict[int, EvaluationView]]:
+    rows = agent_queries.agent_page(connection, chosen, after, limit)
+    return rows, read_evaluations(connection, [row.id for row in rows])
+
+
+def agent_view(
+    row: AgentRow, hosted: HostedAgent | None, evaluation: EvaluationView | None = None
+) -> AgentView:
     """An agent's row as its wire schema; with its plan and learning state if it is in memory."""
     specification = hosted.specification if hosted else read_specification(row.specification)
-    whole = with_default_features(specification)
+    completed = with_default_features(specification)
     learning, error = _learning(row, hosted)
-    stored = {name: getattr(whole, name) for name in _SPECIFICATION} | {"display": row.display}
+    stored = {name: getattr(completed, name) for name in _SPECIFICATION}
+    stored |= {"display": _display(row)}
     return AgentView(
         **stored,
         id=agent_id(row.id),
@@ -126,10 +169,19 @@ def agent_view(row: AgentRow, hosted: HostedAgent | None) -> AgentView:
         learning=learning.value,
         learning_error=error,
         success_rate=_success(row),
+        evaluation=evaluation,
         plan=_plan_view(hosted),
-        progress=row.notes["progress"],
-        warnings=row.notes["warnings"],
+        progress=row.notes.get("progress", {}),
+        warnings=row.notes.get("warnings", []),
     )
+
+
+def _display(row: AgentRow) -> Display | None:
+    """How pages draw a state; None where an older version accepted more than this one."""
+    try:
+        return None if row.display is None else _DISPLAY.validate_python(row.display)
+    except ValidationError:
+        return None
 
 
 def _plan_view(hosted: HostedAgent | None) -> PlanView | None:
@@ -153,7 +205,7 @@ def _success(row: AgentRow) -> float | None:
 
 
 def _read_cards(
-    connection: Connection, offset: int, limit: int, name: str
+    connection: ReadConnection, chosen: AgentSet, offset: int, limit: int, name: str
 ) -> tuple[Sequence[AgentRow], int, dict[int, list[tuple[int, int, int]]]]:
-    rows, total = agent_queries.newest_agents(connection, offset, limit, name)
+    rows, total = agent_queries.newest_agents(connection, chosen, offset, limit, name)
     return rows, total, agent_queries.sparks(connection, [row.id for row in rows])

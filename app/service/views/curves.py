@@ -6,13 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TypeVar
 
-from sqlalchemy import Connection
-
 from app.learning.statistics.intervals import wilson as wilson  # pages draw intervals too
 from app.service.runtime.cache import Cache
 from app.service.runtime.ids import read_agent_id
-from app.service.views.times import moment
-from app.storage.database import Database
+from app.service.runtime.times import moment
+from app.storage.database import Database, ReadConnection
 from app.storage.queries import labels as label_queries
 from app.storage.queries import policies as policy_queries
 from app.storage.queries.labels import LabelInForce
@@ -41,7 +39,9 @@ class CurveViews:
         )
 
 
-def _read_curve(connection: Connection, agent: int) -> tuple[list[LabelInForce], list[VersionRow]]:
+def _read_curve(
+    connection: ReadConnection, agent: int
+) -> tuple[list[LabelInForce], list[VersionRow]]:
     return (
         label_queries.labels_in_force(connection, agent),
         policy_queries.version_rows(connection, agent),

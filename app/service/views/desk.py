@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from app.errors import NotFound
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.runtime.ids import agent_id
-from app.service.views.times import moment_or_none
-from app.storage.database import Database
+from app.service.runtime.times import moment_or_none
+from app.storage.database import Database, ReadConnection
 from app.storage.queries import agents as agent_queries
 from app.storage.queries import episodes as episode_queries
 from app.storage.queries import recordings as recording_queries
 from app.storage.queries.episodes import StoredEpisode
 from app.storage.rows import AgentRow, EpisodeRow, RecordingRow
-from app.wire.desk import DeskEpisode, DeskRecording, DeskState, DeskStep
+from app.wire.desk import DeskBox, DeskEpisode, DeskRecording, DeskState, DeskStep
+from app.wire.specification.spaces import Box
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class DeskViews:
         return _desk_episode(episode, stored)
 
 
-def _read(connection: Connection, agent: int, number: int) -> _Stored | None:
+def _read(connection: ReadConnection, agent: int, number: int) -> _Stored | None:
     owner = agent_queries.agent_row(connection, agent)
     episode = episode_queries.stored_episode(connection, agent, number)
     if owner is None or episode is None:
@@ -65,11 +64,13 @@ def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
         horizon=agent.horizon,
         terminated=row.ended,
         display=stored.agent.display,
+        box=_box(agent),
         steps=[
             DeskStep(
                 place=step.state,
                 state=agent.decode_state(step.state, step.observation),
                 action=agent.actions.decode(step.action),
+                choice=step.action,
             )
             for step in stored.episode.steps
         ],
@@ -78,6 +79,11 @@ def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
         if recording is None
         else DeskRecording(media_type=recording.media_type, version=recording.at),
     )
+
+
+def _box(agent: HostedAgent) -> DeskBox | None:
+    space = agent.specification.states
+    return DeskBox(low=list(space.low), high=list(space.high)) if isinstance(space, Box) else None
 
 
 def _final(agent: HostedAgent, row: EpisodeRow) -> DeskState | None:

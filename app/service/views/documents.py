@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Literal
 
 from app.agents.insight import Follower, Insight, ModelDocument, Transition
 from app.errors import InvalidValue
@@ -12,6 +12,7 @@ from app.service.agents.hosted_agent import HostedAgent, HostedPlan
 from app.service.runtime.cache import Cache
 from app.service.runtime.ids import read_agent_id
 from app.storage.rows import EpisodeMode
+from app.wire.base import JsonObject
 
 GENERATOR = "splitmix64"
 
@@ -29,7 +30,7 @@ class PolicyDocument:
         """Identifies the document; it changes with its content."""
         return f"{self.plan.version}.{self.plan.episode}.{self.episode}"
 
-    async def content(self) -> dict[str, Any]:
+    async def content(self) -> JsonObject:
         """The document itself; large tables are converted in a thread."""
         return await asyncio.to_thread(policy_document, self.agent, self.plan, self.episode)
 
@@ -40,7 +41,7 @@ class Documents:
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
-    async def model(self, agent: str) -> dict[str, Any]:
+    async def model(self, agent: str) -> JsonObject:
         """What an agent believes."""
         hosted = await self._cache.agent(read_agent_id(agent))
         insight = await self._cache.insight(hosted)
@@ -60,9 +61,9 @@ class Documents:
         return PolicyDocument(hosted, pinned.plan, pinned.number)
 
 
-def model_document(agent: HostedAgent, insight: Insight | None) -> dict[str, Any]:
+def model_document(agent: HostedAgent, insight: Insight | None) -> JsonObject:
     """The learned weights, visit counts, transition estimate and bonuses."""
-    head: dict[str, Any] = {"agent": agent.id, "policy_version": agent.version}
+    head: JsonObject = {"agent": agent.id, "policy_version": agent.version}
     model = None if insight is None else insight.document()
     if model is None:
         return head | dict.fromkeys(field.name for field in fields(ModelDocument))
@@ -73,7 +74,7 @@ def model_document(agent: HostedAgent, insight: Insight | None) -> dict[str, Any
     return head | vars(model) | {"transitions": transitions, "optimism": optimism}
 
 
-def _transition(agent: HostedAgent, transition: Transition) -> dict[str, Any]:
+def _transition(agent: HostedAgent, transition: Transition) -> JsonObject:
     """One transition with the states and actions as the client writes them."""
     return {
         "state": agent.states.decode(transition.state),
@@ -82,12 +83,12 @@ def _transition(agent: HostedAgent, transition: Transition) -> dict[str, Any]:
     }
 
 
-def _follower(agent: HostedAgent, follower: Follower) -> dict[str, Any]:
+def _follower(agent: HostedAgent, follower: Follower) -> JsonObject:
     state = None if follower.state is None else agent.states.decode(follower.state)
     return {"state": state, "ended": follower.ended, "probability": follower.probability}
 
 
-def policy_document(agent: HostedAgent, plan: HostedPlan, episode: int) -> dict[str, Any]:
+def policy_document(agent: HostedAgent, plan: HostedPlan, episode: int) -> JsonObject:
     """A policy with everything that a client needs to run it."""
     policy = plan.policy
     return {

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from app.errors import NotFound
 from app.service.runtime.cache import Cache
 from app.service.runtime.ids import read_episode_id
@@ -16,10 +14,10 @@ from app.service.views.episodes import (
     Prediction,
     episode_fields,
     label_changes,
+    label_views,
     predict,
-    verdict_views,
 )
-from app.storage.database import Database
+from app.storage.database import Database, ReadConnection
 from app.storage.queries import agents as agent_queries
 from app.storage.queries import episodes as episode_queries
 from app.storage.queries import policies as policy_queries
@@ -27,7 +25,7 @@ from app.storage.queries import recordings as recording_queries
 from app.storage.queries.episodes import StoredEpisode
 from app.storage.rows import AgentRow, RecordingRow, VersionRow
 from app.wire.agents import AgentView
-from app.wire.episodes import EpisodeSummary, LabelChange, VerdictView
+from app.wire.episodes import EpisodeSummary, LabelChange, LabelView
 from app.wire.insight import PolicyPoint
 
 
@@ -56,7 +54,7 @@ class EpisodeDetails:
     steps: list[PlayedStep]
     final: Visit | None
     terminated: bool
-    verdicts: list[VerdictView]
+    verdicts: list[LabelView]
     labels: list[LabelChange]
     policy: PolicyPoint | None  # the version that played it
     media_type: str | None  # of its recording
@@ -110,7 +108,7 @@ class EpisodeDetailViews:
             ],
             final=None if row.final is None else Visit(row.final, row.final_observation),
             terminated=row.ended,
-            verdicts=verdict_views(labels),
+            verdicts=label_views(labels),
             labels=label_changes(labels),
             policy=None if stored.version is None else policy_point(stored.version),
             media_type=None if stored.recording is None else stored.recording.media_type,
@@ -120,7 +118,7 @@ class EpisodeDetailViews:
         )
 
 
-def _read(connection: Connection, agent: int, number: int) -> _Stored | None:
+def _read(connection: ReadConnection, agent: int, number: int) -> _Stored | None:
     owner = agent_queries.agent_row(connection, agent)
     episode = episode_queries.stored_episode(connection, agent, number)
     if owner is None or episode is None:

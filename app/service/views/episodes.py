@@ -7,32 +7,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
 from app.agents.insight import Insight
 from app.errors import NotFound
+from app.service.access.visibility import Visibility
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.episodes.trajectories import trajectory_of
 from app.service.labelling.ranking import Ranking
-from app.service.labelling.slots import labels_in_force
+from app.service.labelling.slots import cannot_tell_in_force, labels_in_force
 from app.service.runtime.cache import Cache
 from app.service.runtime.ids import agent_id, episode_id, read_agent_id, read_episode_id
-from app.service.views.times import moment, moment_or_none
-from app.storage.database import Database
+from app.service.runtime.times import moment, moment_or_none
+from app.storage.database import Database, ReadConnection
 from app.storage.queries import agents as agent_queries
 from app.storage.queries import episodes as episode_queries
 from app.storage.queries import steps as step_queries
+from app.storage.queries.agents import AgentSet
 from app.storage.queries.episodes import StoredEpisode
 from app.storage.rows import EpisodeRow, EpisodeStatus, LabelRow
 from app.wire.base import Status
 from app.wire.episodes import (
+    CannotTellView,
     EpisodePage,
     EpisodeSummary,
     EpisodeView,
     LabelChange,
+    LabelView,
     StepView,
-    VerdictView,
 )
 
 Cursor = tuple[int, int, int]  # created_at, agent and number of the last episode of a page
@@ -93,6 +94,7 @@ class EpisodeViews:
 
     async def page(
         self,
+        sees: Visibility,
         agent: str | None,
         status: Status | None,
         external_id: str | None,
@@ -101,16 +103,18 @@ class EpisodeViews:
         limit: int,
     ) -> EpisodePage:
         """Episodes in the order of their creation."""
-        number = await self._agent_number(agent)
+        chosen = await self._chosen(sees, agent)
         items, last = await self._database.read(
-            _read_page, number, status, external_id, newest, after, limit
+            _read_page, chosen, status, external_id, newest, after, limit
         )
         following = None if last is None else "-".join(map(str, last))
         return EpisodePage(items=items, next=following)
 
-    async def most_informative(self, agent: str | None, skip: int, limit: int) -> EpisodePage:
+    async def most_informative(
+        self, sees: Visibility, agent: str | None, skip: int, limit: int
+    ) -> EpisodePage:
         """Episodes that wait for a label, those whose label would teach the most first."""
-        queue = await self._ranking.all(await self._agent_number(agent))
+        queue = await self._ranking.all(await self._chosen(sees, agent))
         chosen = {(owner, number): score for score, owner, number in queue[skip : skip + limit]}
         summaries = await self._database.read(_read_waiting, list(chosen))
         items = [
@@ -120,15 +124,16 @@ class EpisodeViews:
         following = str(skip + limit) if len(queue) > skip + limit else None
         return EpisodePage(items=items, next=following)
 
-    async def _agent_number(self, agent: str | None) -> int | None:
-        if agent is None:
-            return None
-        return (await self._cache.agent(read_agent_id(agent))).number
+    async def _chosen(self, sees: Visibility, agent: str | None) -> AgentSet:
+        chosen = sees.choose(agent)
+        if agent is not None:
+            await self._cache.agent(read_agent_id(agent))  # refuse an unknown one
+        return chosen
 
 
 def _read_page(
-    connection: Connection,
-    agent: int | None,
+    connection: ReadConnection,
+    chosen: AgentSet,
     status: Status | None,
     external_id: str | None,
     newest: bool,
@@ -137,7 +142,7 @@ def _read_page(
 ) -> tuple[list[EpisodeSummary], Cursor | None]:
     """One page, and the cursor of the next if there is one."""
     rows = episode_queries.episode_page(
-        connection, agent, status, external_id, newest, after, limit + 1
+        connection, chosen, status, external_id, newest, after, limit + 1
     )
     page = rows[:limit]
     summaries = list(summaries_of(connection, page).values())
@@ -147,7 +152,7 @@ def _read_page(
 
 
 def _read_waiting(
-    connection: Connection, keys: Sequence[tuple[int, int]]
+    connection: ReadConnection, keys: Sequence[tuple[int, int]]
 ) -> dict[tuple[int, int], EpisodeSummary]:
     """Those of some episodes that still wait for a label, in the order given."""
     rows = episode_queries.episodes_named(connection, keys)
@@ -157,7 +162,7 @@ def _read_waiting(
 
 
 def summaries_of(
-    connection: Connection, rows: Sequence[EpisodeRow]
+    connection: ReadConnection, rows: Sequence[EpisodeRow]
 ) -> dict[tuple[int, int], EpisodeSummary]:
     """Rows as summaries by (agent, number); at most two queries, however many rows."""
     running = [(row.agent, row.number) for row in rows if row.length is None]
@@ -184,10 +189,12 @@ def episode_fields(row: EpisodeRow, horizon: int, length: int) -> dict[str, Any]
         "number": row.number,
         "external_id": row.external_id,
         "mode": row.mode,
+        "learn_transitions": row.learn_transitions,
         "status": row.status,
         "label_required": row.label_required,
         "labels_wanted": row.labels_wanted,
         "labels_given": row.labels_given,
+        "cannot_tell": row.cannot_tell,
         "label": row.label,
         "policy_version": row.policy_version,
         "horizon": horizon,
@@ -230,20 +237,29 @@ def episode_view(
         ],
         final=final,
         terminated=row.ended,
-        verdicts=verdict_views(stored.history),
+        verdicts=label_views(stored.history),
+        undecided=cannot_tell_views(stored.history),
         labels=label_changes(stored.history),
         predicted=None if prediction is None else prediction.predicted,
         after_end=None if prediction is None else prediction.after_end,
     )
 
 
-def verdict_views(labels: Sequence[LabelRow]) -> list[VerdictView]:
+def label_views(labels: Sequence[LabelRow]) -> list[LabelView]:
     """The labels in force, from an episode's label history."""
     return [
-        VerdictView.model_validate(
+        LabelView.model_validate(
             {"label": verdict.label, "labeller": verdict.labeller, "at": moment(verdict.at)}
         )
         for verdict in labels_in_force(labels).values()
+    ]
+
+
+def cannot_tell_views(labels: Sequence[LabelRow]) -> list[CannotTellView]:
+    """The answers of "cannot tell" in force, from an episode's label history."""
+    return [
+        CannotTellView(labeller=answer.labeller, reason=answer.reason, at=moment(answer.at))
+        for answer in cannot_tell_in_force(labels).values()
     ]
 
 
@@ -256,6 +272,7 @@ def label_changes(labels: Sequence[LabelRow]) -> list[LabelChange]:
                 "labeller": change.labeller,
                 "comment": change.comment,
                 "at": moment(change.at),
+                "cannot_tell": change.cannot_tell,
             }
         )
         for change in labels

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any
 
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.runtime.cache import Cache
-from app.service.runtime.events import Events
+from app.service.runtime.event_bus import EventBus
 from app.service.runtime.ids import agent_id, episode_id, read_agent_id
-from app.service.views.times import moment
+from app.service.runtime.times import moment
 from app.storage.database import Database
 from app.storage.queries import events as event_queries
 from app.storage.rows import EventKind, EventRow
+from app.wire.base import JsonObject
 
 _PAGE = 500  # stored events that are read at once
 _NAMES = {
@@ -25,6 +25,8 @@ _NAMES = {
     EventKind.labelled: "label.given",
     EventKind.withdrawn: "label.withdrawn",
     EventKind.settled: "label.settled",
+    EventKind.cannot_tell: "label.cannot_tell",
+    EventKind.retracted: "label.withdrawn",
     EventKind.policy: "policy.replaced",
 }
 EVENT_NAMES = tuple(dict.fromkeys(_NAMES.values()))
@@ -36,13 +38,13 @@ class PublicEvent:
 
     number: int
     name: str
-    data: dict[str, Any]
+    data: JsonObject
 
 
 class EventFeed:
     """Follows the events of agents."""
 
-    def __init__(self, database: Database, cache: Cache, events: Events) -> None:
+    def __init__(self, database: Database, cache: Cache, events: EventBus) -> None:
         self._database = database
         self._cache = cache
         self._events = events
@@ -85,7 +87,7 @@ class EventFeed:
 
 
 def _public(event: EventRow) -> PublicEvent:
-    data: dict[str, Any] = {"agent": agent_id(event.agent), "number": event.number}
+    data: JsonObject = {"agent": agent_id(event.agent), "number": event.number}
     if event.episode is not None:
         data["episode"] = episode_id(event.agent, event.episode)
     if event.label is not None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection
-
 from app.agents.insight import Insight, unpack_insight
+from app.errors import SnapshotError
 from app.learning.statistics.agreement import (
     CONFIDENT,
     PAUSE_SECONDS,
@@ -19,16 +19,18 @@ from app.learning.statistics.agreement import (
     contradicts,
     labellers,
 )
+from app.service.access.visibility import Visibility
 from app.service.episodes.trajectories import trajectory_of
 from app.service.labelling.slots import labels_in_force
 from app.service.runtime.ids import agent_id, episode_id
-from app.service.views.times import moment
-from app.storage.database import Database
+from app.service.runtime.times import moment
+from app.storage.database import Database, ReadConnection
 from app.storage.queries import agents as agent_queries
 from app.storage.queries import episodes as episode_queries
 from app.storage.queries import labels as label_queries
 from app.storage.queries import policies as policy_queries
 from app.storage.queries import steps as step_queries
+from app.storage.queries.agents import AgentSet
 from app.storage.rows import EpisodeRow, LabelRow, StepRow
 
 _CHANGES = 5000  # newest label changes that the statistics use
@@ -44,6 +46,7 @@ class LabellerStatistics:
     name: str | None
     verdicts: int
     good: int
+    cannot_tell: int
     withdrawn: int
     seconds: float | None  # median time between two verdicts, pauses left out
     last: datetime
@@ -90,14 +93,14 @@ class LabellerViews:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def report(self) -> LabellerReport:
-        """Statistics, agreement and doubts from the newest labels of all agents."""
-        stored = await self._database.read(_read)
+    async def report(self, sees: Visibility) -> LabellerReport:
+        """Statistics, agreement and doubts from the newest labels of the visible agents."""
+        stored = await self._database.read(_read, sees.agents)
         return await asyncio.to_thread(_report, stored)
 
 
-def _read(connection: Connection) -> _Stored:
-    changes = label_queries.newest_labels(connection, _CHANGES)
+def _read(connection: ReadConnection, visible: AgentSet) -> _Stored:
+    changes = label_queries.newest_labels(connection, visible, _CHANGES)
     newest = dict.fromkeys((row.agent, row.episode) for row in reversed(changes))
     agents = list(dict.fromkeys(agent for agent, _ in newest))[:_AGENTS]
     chosen = [key for key in newest if key[0] in agents][:_CHECKED]
@@ -116,6 +119,7 @@ def _report(stored: _Stored) -> LabellerReport:
                 found.name,
                 found.verdicts,
                 found.good,
+                found.cannot_tell,
                 found.withdrawn,
                 found.seconds,
                 moment(found.last),
@@ -134,13 +138,23 @@ def _doubts(stored: _Stored) -> list[Doubt]:
     history: dict[tuple[int, int], list[LabelRow]] = defaultdict(list)
     for change in stored.changes:
         history[change.agent, change.episode].append(change)
-    models = {agent: unpack_insight(packed) for agent, packed in stored.insights.items()}
+    models = _models(stored.insights)
     doubts = [
         doubt
         for row in stored.episodes
+        if row.agent in models
         for doubt in _doubts_of(stored, row, models[row.agent], history[row.agent, row.number])
     ]
     return sorted(doubts, key=lambda doubt: -abs(doubt.predicted - doubt.label))
+
+
+def _models(packed: dict[int, bytes]) -> dict[int, Insight]:
+    """The models that can be read; the pages of the other agents have them rebuilt."""
+    models: dict[int, Insight] = {}
+    for agent, content in packed.items():
+        with suppress(SnapshotError):
+            models[agent] = unpack_insight(content)
+    return models
 
 
 def _doubts_of(

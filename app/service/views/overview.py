@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import Connection
 
 from app.agents.insight import Insight
 from app.errors import InvalidValue, NotFound
@@ -19,7 +18,8 @@ from app.service.views.agents import agent_view
 from app.service.views.beliefs import Beliefs, ObservationMap, beliefs_of, observation_map
 from app.service.views.curves import outcomes, policy_point, thinned, wilson
 from app.service.views.episodes import summaries_of
-from app.storage.database import Database
+from app.service.views.evaluations import read_evaluations
+from app.storage.database import Database, ReadConnection
 from app.storage.queries import agents as agent_queries
 from app.storage.queries import episodes as episode_queries
 from app.storage.queries import labels as label_queries
@@ -28,8 +28,9 @@ from app.storage.queries.labels import LabelInForce
 from app.storage.rows import AgentRow, VersionRow
 from app.wire.agents import AgentView
 from app.wire.episodes import EpisodeSummary
+from app.wire.evaluations import EvaluationView
 from app.wire.insight import PolicyPoint
-from app.wire.spaces import Box
+from app.wire.specification.spaces import Box
 
 _EPISODES = 15  # listed at once
 _VERSIONS = 10  # listed, the newest first
@@ -62,6 +63,7 @@ class _Stored:
     labels: Sequence[LabelInForce]
     versions: Sequence[VersionRow]
     episodes: list[EpisodeSummary]
+    evaluation: EvaluationView | None
 
 
 class AgentOverviews:
@@ -114,7 +116,7 @@ def _chosen_axes(agent: HostedAgent, x: int | None, y: int | None) -> tuple[int,
     return x or 0, y or 0
 
 
-def _read(connection: Connection, agent: int, before: int | None) -> _Stored | None:
+def _read(connection: ReadConnection, agent: int, before: int | None) -> _Stored | None:
     row = agent_queries.agent_row(connection, agent)
     if row is None:
         return None
@@ -124,6 +126,7 @@ def _read(connection: Connection, agent: int, before: int | None) -> _Stored | N
         label_queries.labels_in_force(connection, agent),
         policy_queries.version_rows(connection, agent),
         list(summaries_of(connection, newest).values()),
+        read_evaluations(connection, [agent]).get(agent),
     )
 
 
@@ -138,7 +141,7 @@ def _overview(
     labels = [verdict.label for verdict in stored.labels]
     promised = versions[-1].predicted if versions else None
     target = None if promised is None else SHARE * promised
-    view = agent_view(row, hosted)
+    view = agent_view(row, hosted, stored.evaluation)
     return AgentOverview(
         agent=view,
         interval=wilson(row.good, row.labelled) if row.labelled else None,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from app.service.labelling.ranking import Ranking
 from app.service.runtime.cache import Cache
-from app.service.runtime.events import Events
-from app.service.training.process_pool import ProcessPool
+from app.service.runtime.event_bus import EventBus
 from app.service.views.agents import AgentViews
 from app.service.views.curves import CurveViews
 from app.service.views.desk import DeskViews
@@ -16,7 +15,6 @@ from app.service.views.events import EventFeed
 from app.service.views.explanation import Explanations
 from app.service.views.labellers import LabellerViews
 from app.service.views.overview import AgentOverviews
-from app.service.views.readiness import Readiness
 from app.storage.database import Database
 
 
@@ -28,8 +26,7 @@ class Views:
         database: Database,
         cache: Cache,
         ranking: Ranking,
-        pool: ProcessPool,
-        events: Events,
+        events: EventBus,
     ) -> None:
         self.agents = AgentViews(database, cache)
         self.overviews = AgentOverviews(database, cache)
@@ -41,4 +38,3 @@ class Views:
         self.documents = Documents(cache)
         self.explanations = Explanations(database, cache)
         self.events = EventFeed(database, cache, events)
-        self.readiness = Readiness(database, pool)

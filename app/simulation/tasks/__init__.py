@@ -1,4 +1,4 @@
-"""The tasks, by name. A new task is one new file with a dictionary ``TASKS`` of its makers."""
+"""The registry of tasks. A new task is a new file with a dictionary ``TASKS`` of factories."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _makers() -> dict[str, Callable[[], Task]]:
 
 
 def task_names() -> list[str]:
-    """Every name that ``load_task`` takes."""
+    """All names that ``load_task`` accepts."""
     return sorted(_makers())
 
 
 @cache
 def load_task(name: str) -> Task:
-    """The task of a name; the same object every time, so that its optimum is worked out once."""
+    """Load a task by name; cached, so that its optimum is computed once."""
     makers = _makers()
     if name not in makers:
         raise InvalidValue("task", f"one of {', '.join(task_names())}; got {name!r}")

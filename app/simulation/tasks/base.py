@@ -1,10 +1,9 @@
-"""A task: a known environment, a known judge, and so a known best success probability."""
+"""A task: a known environment with a known judge, so that the best success is known."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -12,16 +11,17 @@ from app.errors import InvalidValue
 from app.learning.arrays import Floats
 from app.learning.world.model import PROBABILITY_TOLERANCE
 from app.simulation.tasks.judge import Judge
+from app.wire.base import JsonObject
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
     """A finite environment of S states, A actions and H steps with one label at the end.
 
-    ``transitions[s, a, c]`` is the true model: column ``c < S`` moves on to state c, column
-    ``S + e`` ends the episode in state e. Column ``2 S``, an end that nobody located, is there
-    to match the learned models and is never used. ``features`` is the feature map that suits
-    the task, as a client would send it.
+    ``transitions[s, a, c]`` is the true model: column ``c < S`` leads to state c, column ``S + e``
+    ends the episode in state e. Column ``2 S``, an end in an unknown state, matches the learned
+    models and is never used. ``features`` is the feature map that suits the task, as a client would
+    send it.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Task:
     start: Floats  # (S,)
     transitions: Floats  # (S, A, 2 S + 1)
     judge: Judge
-    features: dict[str, Any]
+    features: JsonObject
 
     def __post_init__(self) -> None:
         S, A = self.states, self.actions
@@ -56,7 +56,7 @@ class Task:
         return int(self.transitions.shape[1])
 
     def optimum(self) -> float:
-        """The success probability of the best policy, which may remember the whole episode."""
+        """The success probability of the best policy, which may depend on the whole history."""
         return self._optimum
 
     def uniform(self) -> float:

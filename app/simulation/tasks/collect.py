@@ -1,8 +1,8 @@
 """Collect both items: a 5 x 5 grid, 25 steps, and an item in each of two corners.
 
-The state is the cell and which items are held: ``held * 25 + cell``, ``held`` a bit mask. Entering
-an item's cell picks it up. The label is good iff both items are held at the last step, and so it
-shows in the counts of visits: only good episodes ever visit a state that holds both.
+The state is the cell and the items held: ``held * 25 + cell``, ``held`` a bit mask. Entering an
+item's cell picks it up. The label is good iff both items are held at the last step, so visit counts
+reveal it: only good episodes visit a state that holds both.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The grid of the paper's experiment, with one goal: 10 x 15 cells, 30 steps, four moves.
 
 Every episode starts in a cell drawn uniformly. The label is good iff the agent was at the goal or
-beside it (one of the four neighbours) at each of the last three steps. Other tasks on rectangles of
-cells use ``moves`` too.
+beside it (one of the four neighbours) at each of the last three steps. Other tasks on grids use
+``moves`` too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GOAL = (5, 7)
 
 
 def moves(rows: int, columns: int) -> Integers:
-    """The cell that each move leads to, shape (rows * columns, 4); blocked moves stay."""
+    """The cell that each move leads to, shape (rows * columns, 4); blocked moves stay in place."""
     row, column = np.divmod(np.arange(rows * columns), columns)
     target = [
         np.clip(row + down, 0, rows - 1) * columns + np.clip(column + right, 0, columns - 1)

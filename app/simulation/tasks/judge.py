@@ -1,10 +1,9 @@
-"""How a task judges an episode: the true probability of a good label.
+"""The judge of a task: the true probability that an episode is labelled good.
 
-Every label here comes from a small deterministic automaton that reads the episode. Its memory
-starts at ``first``, moves to ``update[m, s, a]`` at every action, and at the end the label is
-good with probability ``alive[m]`` when the horizon came first, ``ended[m, e]`` when the
-environment ended the episode in state e. So the best policy, which must know the memory too,
-comes from plain dynamic programming over (memory, state), with nothing approximated.
+A judge is a small deterministic automaton that reads the episode. Its memory starts at ``first``
+and moves to ``update[m, s, a]`` at every action. At the end the label is good with probability
+``alive[m]`` at the horizon, ``ended[m, e]`` if the environment ended the episode in state e. The
+best policy follows by dynamic programming over (memory, state), without approximation.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class Judge:
     def of_streak(cls, good: NDArray[np.bool_], length: int, actions: int) -> Judge:
         """Good iff the last ``length`` steps were all taken in ``good`` states.
 
-        The memory is how many steps in a row were so far, at most ``length``.
+        The memory is the length of the current streak, at most ``length``.
         """
         memories = np.arange(length + 1)[:, None]
         streak = np.where(good[None, :], np.minimum(memories + 1, length), 0)
@@ -64,7 +63,7 @@ class Judge:
 
     @classmethod
     def of_visits(cls, needed: Sequence[int], states: int, actions: int) -> Judge:
-        """Good iff an action was taken in each of the ``needed`` states; the memory is which."""
+        """Good iff an action was taken in each ``needed`` state; the memory is their set."""
         bits = np.zeros(states, dtype=np.int64)
         bits[list(needed)] = 1 << np.arange(len(needed))
         memories = np.arange(1 << len(needed))

@@ -1,9 +1,9 @@
-"""Visit two places: a label that no sum over steps gives, and a best policy that must remember.
+"""Visit two cells: a label that is no sum over steps, and a best policy with memory.
 
 `visit-both` is a 5 x 5 grid, 20 steps from the upper left corner; the label is good iff the agent
 was in the upper right and in the lower left corner, in any order. Unlike in `collect` the state
-does not say which were visited already. `corridor` is the same in a row of four cells, 6 steps from
-the second one, good iff both ends were visited: small enough to enumerate its histories.
+does not show which were visited. `corridor` is the same in a row of four cells, 6 steps from the
+second one, good iff both ends were visited: small enough to enumerate its histories.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CELLS, SHORT = 4, 6
 
 
 def visit_both(rows: int, columns: int, horizon: int, start: int, name: str) -> Task:
-    """A rectangle of cells, of which the first row's last and the last row's first are to visit.
+    """A grid whose last cell of the first row and first cell of the last row must be visited.
 
     In a single row these are its two ends.
     """

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 from sqlalchemy import Connection, Update, bindparam, insert, update
 
@@ -37,6 +36,8 @@ class NewEpisode:
     labels_wanted: int
     metadata: JsonObject
     created_at: int
+    started_by: str | None = None  # the id of the key
+    learn_transitions: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ def change_episode(
     agent: int,
     number: int,
     version: int,
-    **values: Any,
+    **values: object,
 ) -> None:
     """Run an update made by `change_of`; `Stale` if the episode has changed meanwhile."""
     found = {"the_agent": agent, "the_number": number, "the_version": version}
@@ -170,8 +171,10 @@ class ImportedEpisode:
     """An episode that was played elsewhere, ready to be stored."""
 
     external_id: str | None
+    mode: EpisodeMode
     status: EpisodeStatus
     label_required: bool
+    learn_transitions: bool
     ended: bool
     final: int | None
     final_observation: list[float] | None
@@ -181,6 +184,7 @@ class ImportedEpisode:
     states: Sequence[tuple[int, object]]  # index, and as the client sent it
     actions: Sequence[int]
     labels: Sequence[tuple[int, str | None, str | None]]  # label, labeller, comment
+    undecided: Sequence[tuple[str | None, str]]  # labeller and reason of "cannot tell"
     events: Sequence[NewEvent]  # without their episode
 
 
@@ -200,62 +204,61 @@ class ImportEpisodes:
     imported: Sequence[ImportedEpisode]
     at: int
     change: CounterChange
+    imported_by: str | None = None  # the id of the key
 
     def apply(self, connection: Connection) -> Imported:
         """Insert episodes, steps, labels and events under the next numbers."""
         counters = count(connection, self.agent, self.change, new_events=0, teaches=False)
         first = counters.episodes - len(self.imported)
         numbered = list(enumerate(self.imported, first))
-        connection.execute(insert(episodes), [self._row(n, one) for n, one in numbered])
+        connection.execute(insert(episodes), [self._row(n, episode) for n, episode in numbered])
         insert_steps(connection, self._steps(numbered))
         history = [asdict(row) for row in self._labels(numbered)]
         if history:
             connection.execute(insert(labels), history)
         new_events = [
-            NewEvent(
-                event.kind,
-                event.at,
-                number,
-                event.slot,
-                event.label,
-                event.final_known,
-            )
-            for number, one in numbered
-            for event in one.events
+            replace(event, episode=number)
+            for number, episode in numbered
+            for event in episode.events
         ]
         logged = record(connection, self.agent, CounterChange(), new_events)
         return Imported(range(first, first + len(self.imported)), logged)
 
-    def _row(self, number: int, one: ImportedEpisode) -> JsonObject:
+    def _row(self, number: int, episode: ImportedEpisode) -> JsonObject:
         return {
             "agent": self.agent,
             "number": number,
-            "external_id": one.external_id,
-            "mode": EpisodeMode.imported,
-            "status": one.status,
-            "label_required": one.label_required,
+            "external_id": episode.external_id,
+            "mode": episode.mode,
+            "status": episode.status,
+            "label_required": episode.label_required,
+            "learn_transitions": episode.learn_transitions,
             "policy_version": 0,
-            "length": len(one.actions),
-            "ended": one.ended,
-            "final": one.final,
-            "final_observation": one.final_observation,
-            "labels_wanted": one.labels_wanted,
-            "labels_given": len(one.labels),
-            "label": one.label,
-            "metadata": one.metadata,
+            "started_by": self.imported_by,
+            "length": len(episode.actions),
+            "ended": episode.ended,
+            "final": episode.final,
+            "final_observation": episode.final_observation,
+            "labels_wanted": episode.labels_wanted,
+            "labels_given": len(episode.labels),
+            "cannot_tell": len(episode.undecided),
+            "label": episode.label,
+            "metadata": episode.metadata,
             "created_at": self.at,
             "finished_at": self.at,
-            "labelled_at": None if one.label is None else self.at,
+            "labelled_at": None if episode.label is None else self.at,
         }
 
     def _steps(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[StepTuple]:
-        for number, one in numbered:
+        for number, episode in numbered:
             for step, ((index, state), action) in enumerate(
-                zip(one.states, one.actions, strict=True)
+                zip(episode.states, episode.actions, strict=True)
             ):
                 yield step_tuple(self.agent, number, step, index, action, state)
 
     def _labels(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[LabelRow]:
-        for number, one in numbered:
-            for slot, (label, labeller, comment) in enumerate(one.labels):
+        for number, episode in numbered:
+            for slot, (label, labeller, comment) in enumerate(episode.labels):
                 yield LabelRow(self.agent, number, slot, label, labeller, comment, self.at)
+            for slot, (labeller, reason) in enumerate(episode.undecided, episode.labels_wanted):
+                yield LabelRow(self.agent, number, slot, None, labeller, reason, self.at, True)

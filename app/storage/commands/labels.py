@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection, bindparam, case, func, insert
@@ -11,7 +12,7 @@ from app.storage.commands.log import CounterChange, Logged, NewEvent, record
 from app.storage.rows import EpisodeStatus, LabelRow
 from app.storage.schema import episodes, labels
 
-_SET = change_of("status", "labels_given", "label", "labelled_at").values(
+_SET = change_of("status", "labels_given", "cannot_tell", "label", "labelled_at").values(
     # An episode without a due time, such as an imported one, never gets one.
     label_due=case(
         (
@@ -31,12 +32,13 @@ class SetLabels:
     version: int  # that this was decided from
     status: EpisodeStatus
     labels_given: int
+    cannot_tell: int  # answers that say so
     label: int | None
     labelled_at: int | None
     label_due: int | None  # None leaves it as it is
     change: CounterChange
-    event: NewEvent
-    history: LabelRow | None = None  # an entry of the label history
+    events: Sequence[NewEvent]  # an event to learn from comes last
+    history: Sequence[LabelRow] = ()  # new entries of the label history
 
     def apply(self, connection: Connection) -> Logged:
         """Update the episode, add to its label history and append to the log."""
@@ -48,13 +50,14 @@ class SetLabels:
             self.version,
             status=self.status,
             labels_given=self.labels_given,
+            cannot_tell=self.cannot_tell,
             label=self.label,
             labelled_at=self.labelled_at,
             label_due=self.label_due,
         )
-        if self.history is not None:
-            connection.execute(insert(labels), asdict(self.history))
-        return record(connection, self.agent, self.change, [self.event])
+        if self.history:
+            connection.execute(insert(labels), [asdict(row) for row in self.history])
+        return record(connection, self.agent, self.change, self.events)
 
 
 @dataclass(frozen=True, slots=True)

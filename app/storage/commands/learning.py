@@ -112,3 +112,22 @@ class NoteFailure:
         """Update the agent."""
         query = update(agents).where(agents.c.id == self.agent, agents.c.deleted_at.is_(None))
         connection.execute(query.values(learning_error=self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class DiscardPlans:
+    """Remove plans that cannot be read, so that learning stores them again."""
+
+    agent: int
+    version: int
+    episodes: Sequence[int]
+
+    def apply(self, connection: Connection) -> None:
+        """Delete the rows."""
+        connection.execute(
+            delete(plans).where(
+                plans.c.agent == self.agent,
+                plans.c.version == self.version,
+                plans.c.episode.in_(self.episodes),
+            )
+        )

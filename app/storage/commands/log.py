@@ -44,7 +44,10 @@ class CounterChange:
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event before the log has given it a number; see `EventRow`."""
+    """An event before the log has given it a number; see `EventRow`.
+
+    ``teaches`` is not stored: queries of what to learn see it from the episode.
+    """
 
     kind: EventKind
     at: int
@@ -53,6 +56,12 @@ class NewEvent:
     label: int | None = None
     final_known: bool | None = None
     policy_version: int | None = None
+    teaches: bool = True  # false where the episode is kept apart from the model
+
+    @property
+    def is_lesson(self) -> bool:
+        """Whether the agent learns from it."""
+        return self.teaches and self.kind in LEARNED_KINDS
 
     def numbered(self, agent: int, number: int) -> EventRow:
         """The event as an entry of an agent's log."""
@@ -99,7 +108,7 @@ def count(
 ) -> AgentCounters:
     """Add to the counters of an agent; `Stale` if it was deleted.
 
-    ``teaches`` says that the last of the new events is one to learn from.
+    ``teaches`` says that one of the new events is to be learned from.
     """
     values = {f"add_{name}": value for name, value in asdict(change).items()}
     row = connection.execute(
@@ -114,7 +123,7 @@ def record(
     connection: Connection, agent: int, change: CounterChange, new_events: Sequence[NewEvent]
 ) -> Logged:
     """Append events to an agent's log and add to its counters."""
-    teaches = bool(new_events) and new_events[-1].kind in LEARNED_KINDS
+    teaches = any(event.is_lesson for event in new_events)
     counters = count(connection, agent, change, len(new_events), teaches)
     first = counters.last_event - len(new_events) + 1
     numbered = [event.numbered(agent, first + i) for i, event in enumerate(new_events)]

@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, Table, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Table, and_, func, or_, select
 
 from app.storage.queries.policies import plan_rows
 from app.storage.rows import (
+    LABEL_KINDS,
     AgentRow,
     EpisodeMode,
     EpisodeStatus,
-    EventKind,
     PlanRow,
     columns_of,
     typed,
@@ -49,17 +49,26 @@ def stored_agent(connection: Connection, agent: int) -> StoredAgent | None:
     return StoredAgent(row, plan_rows(connection, agent, row.policy_version))
 
 
-def agent_page(connection: Connection, after: int, limit: int) -> list[AgentRow]:
+AgentSet = frozenset[int] | None
+"""The agents that a query is about, by number; None for all of them."""
+
+
+def among(chosen: AgentSet) -> ColumnElement[bool]:
+    """The condition that an agent is one of the chosen ones and was not deleted."""
+    return alive if chosen is None else and_(alive, agents.c.id.in_(sorted(chosen)))
+
+
+def agent_page(connection: Connection, chosen: AgentSet, after: int, limit: int) -> list[AgentRow]:
     """Agents in the order they were created."""
-    query = _all.where(agents.c.position > after, alive).order_by(agents.c.position)
+    query = _all.where(agents.c.position > after, among(chosen)).order_by(agents.c.position)
     return typed(AgentRow, connection.execute(query.limit(limit)).all())
 
 
 def newest_agents(
-    connection: Connection, offset: int, limit: int, name: str = ""
+    connection: Connection, chosen: AgentSet, offset: int, limit: int, name: str = ""
 ) -> tuple[list[AgentRow], int]:
     """Some agents, the newest first, and how many there are; with ``name`` in their name."""
-    where: list[ColumnElement[bool]] = [alive]
+    where: list[ColumnElement[bool]] = [among(chosen)]
     if name:
         where.append(agents.c.name.icontains(name, autoescape=True))
     total = connection.execute(select(func.count()).select_from(agents).where(*where)).scalar()
@@ -80,10 +89,10 @@ def agents_behind(connection: Connection) -> list[int]:
     they would have been without the stop.
     """
     asks = or_(
-        events.c.kind.in_([EventKind.labelled, EventKind.withdrawn]),
+        and_(events.c.kind.in_(LABEL_KINDS), episodes.c.mode != EpisodeMode.evaluate),
         episodes.c.mode == EpisodeMode.imported,
     )
-    asked = (
+    asks_to_learn = (
         select(events.c.number)
         .join(
             episodes,
@@ -92,7 +101,7 @@ def agents_behind(connection: Connection) -> list[int]:
         .where(events.c.agent == agents.c.id, events.c.number > agents.c.learned, asks)
         .exists()
     )
-    query = select(agents.c.id).where(agents.c.learned < agents.c.last_lesson, asked, alive)
+    query = select(agents.c.id).where(agents.c.learned < agents.c.last_lesson, asks_to_learn, alive)
     return list(connection.execute(query).scalars())
 
 
@@ -109,13 +118,13 @@ def agents_gone(connection: Connection) -> list[tuple[int, int]]:
     the steps are not read.
     """
     known = set(connection.execute(select(agents.c.id)).scalars())
-    gone: set[int] = set()
+    ownerless: set[int] = set()
     for table in OWNED:
         last = -1
         while (found := _next_agent(connection, table, last)) is not None:
-            gone |= {found} - known
+            ownerless |= {found} - known
             last = found
-    return [(agent, _episodes_with_steps(connection, agent)) for agent in sorted(gone)]
+    return [(agent, _episodes_with_steps(connection, agent)) for agent in sorted(ownerless)]
 
 
 def _next_agent(connection: Connection, table: Table, last: int) -> int | None:
@@ -129,17 +138,21 @@ def _episodes_with_steps(connection: Connection, agent: int) -> int:
     return connection.execute(query).scalar() or 0
 
 
-def agents_waiting(connection: Connection, limit: int) -> list[int]:
+def agents_waiting(connection: Connection, chosen: AgentSet, limit: int) -> list[int]:
     """Agents with episodes that wait for a label."""
-    query = select(agents.c.id).where(agents.c.awaiting_label > 0, alive).limit(limit)
+    query = select(agents.c.id).where(agents.c.awaiting_label > 0, among(chosen)).limit(limit)
     return list(connection.execute(query).scalars())
 
 
-def count_waiting(connection: Connection, agent: int | None) -> int:
-    """How many episodes wait for a label, of one agent or of all."""
-    query = select(func.sum(agents.c.awaiting_label)).where(alive)
-    if agent is not None:
-        query = query.where(agents.c.id == agent)
+def existing(connection: Connection, chosen: Collection[int]) -> set[int]:
+    """Those of some agents that exist."""
+    query = select(agents.c.id).where(among(frozenset(chosen)))
+    return set(connection.execute(query).scalars())
+
+
+def count_waiting(connection: Connection, chosen: AgentSet) -> int:
+    """How many episodes wait for a label."""
+    query = select(func.sum(agents.c.awaiting_label)).where(among(chosen))
     return connection.execute(query).scalar() or 0
 
 
@@ -171,7 +184,10 @@ def sparks(connection: Connection, chosen: Sequence[int]) -> dict[int, list[tupl
 
 
 def horizons(connection: Connection, chosen: Collection[int]) -> dict[int, int]:
-    """The horizons of some agents that were not deleted."""
+    """The horizons of some agents that were not deleted; damaged agents are left out."""
     horizon = agents.c.specification["horizon"].as_integer().label("horizon")
     query = select(agents.c.id, horizon).where(agents.c.id.in_(chosen), alive)
-    return {row.id: row.horizon for row in connection.execute(query)}
+    if connection.dialect.name == "sqlite":  # which refuses to look into damaged JSON
+        query = query.where(func.json_valid(agents.c.specification))
+    found = connection.execute(query)
+    return {row.id: row.horizon for row in found if isinstance(row.horizon, int)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, literal_column, or_, select, tuple_
 
-from app.storage.queries.agents import alive
+from app.storage.queries.agents import AgentSet, alive
 from app.storage.queries.labels import label_rows, label_rows_of
 from app.storage.queries.steps import step_rows, steps_of
 from app.storage.rows import (
@@ -54,7 +54,7 @@ def stored_episode(connection: Connection, agent: int, number: int) -> StoredEpi
 
 def episode_page(
     connection: Connection,
-    agent: int | None,
+    chosen: AgentSet,
     status: str | None,
     external_id: str | None,
     newest: bool,
@@ -64,9 +64,10 @@ def episode_page(
     """Episodes by the time they were created, of agents that were not deleted."""
     order: tuple[Any, ...] = (episodes.c.created_at, episodes.c.agent, episodes.c.number)
     query = _all.join(agents, agents.c.id == episodes.c.agent).where(alive)
-    if agent is not None:
+    if chosen is not None:
+        query = query.where(episodes.c.agent.in_(sorted(chosen)))
+    if chosen is not None and len(chosen) == 1:
         order = (episodes.c.number,)  # within an agent numbers follow time, whatever the clock did
-        query = query.where(episodes.c.agent == agent)
     if status is not None:
         query = query.where(episodes.c.status == EpisodeStatus(status))
     if external_id is not None:

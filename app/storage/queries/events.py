@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, and_, func, or_, select
 
-from app.storage.rows import LEARNED_KINDS, EventRow, columns_of, typed
-from app.storage.schema import events
+from app.storage.rows import LABEL_KINDS, LEARNED_KINDS, EpisodeMode, EventRow, columns_of, typed
+from app.storage.schema import episodes, events
 
 _all = select(*columns_of(EventRow, events))
+_of_episode = and_(events.c.agent == episodes.c.agent, events.c.episode == episodes.c.number)
+_is_lesson = or_(  # the label of an evaluation is none, and its end only where that is wanted
+    episodes.c.mode != EpisodeMode.evaluate,
+    and_(episodes.c.learn_transitions, events.c.kind.not_in(LABEL_KINDS)),
+)
 
 
 def event_rows(connection: Connection, agent: int, after: int, limit: int) -> list[EventRow]:
@@ -18,7 +23,23 @@ def event_rows(connection: Connection, agent: int, after: int, limit: int) -> li
 
 def events_to_learn(connection: Connection, agent: int, after: int) -> list[EventRow]:
     """Every event after one that the agent learns from, in order."""
-    query = _all.where(
-        events.c.agent == agent, events.c.number > after, events.c.kind.in_(LEARNED_KINDS)
+    query = _all.join(episodes, _of_episode).where(
+        events.c.agent == agent,
+        events.c.number > after,
+        events.c.kind.in_(LEARNED_KINDS),
+        _is_lesson,
     )
     return typed(EventRow, connection.execute(query.order_by(events.c.number)).all())
+
+
+def count_labels(connection: Connection, agent: int, after: int, last: int) -> int:
+    """How many labels were given, replaced or withdrawn after one event, up to another."""
+    of_episode = select(func.count()).select_from(events).join(episodes, _of_episode)
+    query = of_episode.where(
+        events.c.agent == agent,
+        events.c.number > after,
+        events.c.number <= last,
+        events.c.kind.in_(LABEL_KINDS),
+        _is_lesson,
+    )
+    return connection.execute(query).scalar_one()

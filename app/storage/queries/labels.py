@@ -15,17 +15,17 @@ from sqlalchemy import (
     func,
     literal_column,
     null,
+    or_,
     select,
 )
 
-from app.storage.queries.agents import alive, count_waiting
+from app.storage.queries.agents import AgentSet, alive, among, count_waiting
 from app.storage.rows import EpisodeMode, EpisodeStatus, LabelRow, columns_of, typed
 from app.storage.schema import agents, episodes, labels
 
 _all = select(*columns_of(LabelRow, labels))
 _newer = labels.alias("newer")
-_in_force = and_(  # the last entry of its slot, and no withdrawal
-    labels.c.label.is_not(None),
+_newest = (  # the last entry of its slot
     ~select(_newer.c.id)
     .where(
         _newer.c.agent == labels.c.agent,
@@ -33,8 +33,10 @@ _in_force = and_(  # the last entry of its slot, and no withdrawal
         _newer.c.slot == labels.c.slot,
         _newer.c.id > labels.c.id,
     )
-    .exists(),
+    .exists()
 )
+_in_force = and_(labels.c.label.is_not(None), _newest)
+_answered = and_(or_(labels.c.label.is_not(None), labels.c.cannot_tell), _newest)
 _of_episode = and_(labels.c.agent == episodes.c.agent, labels.c.episode == episodes.c.number)
 
 
@@ -68,25 +70,25 @@ def label_rows_of(
 
 
 def labels_in_force(connection: Connection, agent: int) -> list[LabelInForce]:
-    """Every label of an agent that is in force, in the order of episodes."""
+    """Every label of an agent that is in force and learned from, in the order of episodes."""
     query = (
         select(episodes.c.number, labels.c.label, episodes.c.mode, episodes.c.label)
         .join(episodes, _of_episode)
-        .where(labels.c.agent == agent, _in_force)
+        .where(labels.c.agent == agent, _in_force, episodes.c.mode != EpisodeMode.evaluate)
         .order_by(labels.c.episode, labels.c.slot)
     )
     return typed(LabelInForce, connection.execute(query).all())
 
 
-def newest_labels(connection: Connection, limit: int) -> list[LabelRow]:
-    """The newest labels and withdrawals of all agents, oldest of them first, without comments."""
+def newest_labels(connection: Connection, chosen: AgentSet, limit: int) -> list[LabelRow]:
+    """The newest labels and withdrawals of some agents, oldest of them first, without comments."""
     columns = [
         null() if column.name == "comment" else column for column in columns_of(LabelRow, labels)
     ]
     query = (
         select(*columns)
         .join(agents, agents.c.id == labels.c.agent)
-        .where(alive)
+        .where(among(chosen))
         .order_by(labels.c.id.desc())
         .limit(limit)
     )
@@ -96,55 +98,74 @@ def newest_labels(connection: Connection, limit: int) -> list[LabelRow]:
 def judged_by(
     connection: Connection, labeller: str | None, among: Collection[tuple[int, int]]
 ) -> set[tuple[int, int]]:
-    """Which of some episodes, by (agent, number), have a label of a labeller, if named."""
+    """Which of some episodes, by (agent, number), have an answer of a labeller, if named."""
     if labeller is None:
         return set()
     numbers: dict[int, list[int]] = defaultdict(list)
     for agent, number in among:
         numbers[agent].append(number)
-    query = select(labels.c.episode).where(labels.c.labeller == labeller, _in_force)
+    query = select(labels.c.episode).where(labels.c.labeller == labeller, _answered)
     return {
         (agent, number)
-        for agent, some in numbers.items()
+        for agent, episodes_of_agent in numbers.items()
         for number in connection.execute(
-            query.where(labels.c.agent == agent, labels.c.episode.in_(some))
+            query.where(labels.c.agent == agent, labels.c.episode.in_(episodes_of_agent))
         ).scalars()
     }
 
 
-def count_left(connection: Connection, agent: int | None, labeller: str | None) -> int:
-    """How many episodes wait for a label that a labeller can give, of one agent or of all."""
-    waiting = count_waiting(connection, agent)
+def count_left(connection: Connection, chosen: AgentSet, labeller: str | None) -> int:
+    """How many episodes of some agents wait for a label that a labeller can give."""
+    waiting = count_waiting(connection, chosen)
     if labeller is None:
         return waiting
-    half_judged = (  # in the words of the partial index
-        episodes.c.label.is_(None),
-        episodes.c.labels_given > literal_column("0"),
-        episodes.c.label_required,
+    zero: ColumnElement[int] = literal_column("0")  # in the words of the partial indexes
+    return waiting - sum(
+        _count_judged(connection, chosen, labeller, condition)
+        for condition in (
+            (episodes.c.labels_given > zero,),
+            (episodes.c.cannot_tell > zero, episodes.c.labels_given == zero),
+        )
     )
-    query = _of_agents(select(func.count()), agent).where(*half_judged, _has_label_of(labeller))
-    return waiting - (connection.execute(query).scalar() or 0)
+
+
+def _count_judged(
+    connection: Connection,
+    chosen: AgentSet,
+    labeller: str,
+    condition: tuple[ColumnElement[bool], ...],
+) -> int:
+    """How many episodes that wait for more labels have an answer of a labeller."""
+    query = _of_agents(select(func.count()), chosen).where(
+        episodes.c.label.is_(None),
+        *condition,
+        # Not an equality, for which the larger index of statuses would be used.
+        episodes.c.status.not_in([EpisodeStatus.completed, EpisodeStatus.abandoned]),
+        _has_answer_of(labeller),
+    )
+    return connection.execute(query).scalar() or 0
 
 
 def oldest_left(
-    connection: Connection, agent: int | None, labeller: str | None, limit: int
+    connection: Connection, chosen: AgentSet, labeller: str | None, limit: int
 ) -> list[tuple[int, int]]:
     """(agent, number) of the oldest episodes that wait for a label a labeller can give."""
-    order = episodes.c.created_at if agent is None else episodes.c.number
-    query = _of_agents(select(episodes.c.agent, episodes.c.number), agent)
+    is_one = chosen is not None and len(chosen) == 1
+    order = episodes.c.number if is_one else episodes.c.created_at
+    query = _of_agents(select(episodes.c.agent, episodes.c.number), chosen)
     query = query.where(episodes.c.status == EpisodeStatus.awaiting_label)
     if labeller is not None:
-        query = query.where(~_has_label_of(labeller))
+        query = query.where(~_has_answer_of(labeller))
     found = connection.execute(query.order_by(order).limit(limit))
     return [(row.agent, row.number) for row in found]
 
 
-def _of_agents(query: Select[Any], agent: int | None) -> Select[Any]:
-    """Limit a query to the episodes of one agent, or of all that were not deleted."""
+def _of_agents(query: Select[Any], chosen: AgentSet) -> Select[Any]:
+    """Limit a query to the episodes of some agents, or of all that were not deleted."""
     joined = episodes.join(agents, agents.c.id == episodes.c.agent)
     query = query.select_from(joined).where(alive)
-    return query if agent is None else query.where(episodes.c.agent == agent)
+    return query if chosen is None else query.where(episodes.c.agent.in_(sorted(chosen)))
 
 
-def _has_label_of(labeller: str) -> ColumnElement[bool]:
-    return select(labels.c.id).where(_of_episode, labels.c.labeller == labeller, _in_force).exists()
+def _has_answer_of(labeller: str) -> ColumnElement[bool]:
+    return select(labels.c.id).where(_of_episode, labels.c.labeller == labeller, _answered).exists()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, select
+from collections.abc import Collection
+
+from sqlalchemy import Connection, select
 
 from app.storage.rows import RecordingRow, columns_of, typed_or_none
-from app.storage.schema import recordings
+from app.storage.schema import agents, episodes, recordings
 
 
 def recording_row(connection: Connection, agent: int, episode: int) -> RecordingRow | None:
@@ -15,11 +17,19 @@ def recording_row(connection: Connection, agent: int, episode: int) -> Recording
     return typed_or_none(RecordingRow, connection.execute(query).one_or_none())
 
 
-def recording_part(
-    connection: Connection, agent: int, episode: int, first: int, length: int
-) -> bytes | None:
-    """Some bytes of a recording, from the byte ``first`` on."""
-    part = func.substr(recordings.c.content, first + 1, length, type_=recordings.c.content.type)
-    query = select(part).where(recordings.c.agent == agent, recordings.c.episode == episode)
-    found: bytes | None = connection.execute(query).scalar()
+def started_by(connection: Connection, agent: int, episode: int) -> str | None:
+    """The id of the key that started an episode."""
+    query = select(episodes.c.started_by)
+    query = query.where(episodes.c.agent == agent, episodes.c.number == episode)
+    found: str | None = connection.execute(query).scalar()
     return found
+
+
+def blobs_of_agents(connection: Connection, chosen: Collection[int]) -> dict[int, set[str]]:
+    """The blobs that the recordings of some agents name; agents that do not exist are left out."""
+    found = connection.execute(select(agents.c.id).where(agents.c.id.in_(chosen))).scalars()
+    named: dict[int, set[str]] = {agent: set() for agent in found}
+    query = select(recordings.c.agent, recordings.c.blob).where(recordings.c.agent.in_(named))
+    for row in connection.execute(query):
+        named[row.agent].add(row.blob)
+    return named

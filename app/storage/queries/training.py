@@ -60,9 +60,9 @@ def played_episodes(
     wanted = sorted(set(numbers))
     found: dict[int, PlayedEpisode] = {}
     for first in range(0, len(wanted), _AT_ONCE):
-        some = wanted[first : first + _AT_ONCE]
+        batch = wanted[first : first + _AT_ONCE]
         query = select(*columns_of(EpisodeRow, episodes)).where(
-            episodes.c.agent == agent, episodes.c.number.in_(some)
+            episodes.c.agent == agent, episodes.c.number.in_(batch)
         )
         rows = typed(EpisodeRow, connection.execute(query).all())
         parts = steps_of(connection, agent, [row.number for row in rows])

@@ -1,11 +1,13 @@
-"""Backup and restore of a SQLite database, with SQLite's online backup API.
+"""Backup and restore of a SQLite database, with SQLite's online backup API, and its recordings.
 
 Both read the source through SQLite, so that what is only in its write-ahead log is copied too.
+The recordings of ``backup.db`` are files in the folder ``backup.db.recordings`` beside it.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -13,7 +15,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from app.errors import StorageUnavailable
+from app.storage.blobs.folder import FolderBlobs
 from app.storage.migrations import known_revisions
+from app.storage.sqlite.backup_recordings import copy_recordings
 from app.storage.sqlite.engine import BUSY_MILLISECONDS, database_file
 from app.storage.sqlite.file_lock import lock_database
 
@@ -23,37 +27,68 @@ Progress = Callable[[int, int], None]
 _PAGES_PER_STEP = 1024
 
 
-def back_up(url: str, target: Path, progress: Progress) -> None:
-    """Copy a database to a new file while a server may be writing to it.
+def back_up(url: str, recordings: Path, target: Path, progress: Progress) -> None:
+    """Copy a database to a new file, and its recordings, while a server may be writing to it.
 
     The copy is the database at one moment. A backup that fails leaves no file.
     """
-    source = database_file(url)
-    if target.exists():
-        raise StorageUnavailable(f"{target} exists already; name a file that does not exist")
+    source, folder = database_file(url), recordings_of(target)
+    for path in (target, folder):
+        if path.exists():
+            raise StorageUnavailable(f"{path} exists already; name a file that does not exist")
     with _reported(f"{source} cannot be backed up"):
-        _copy(source, target, progress)
+        try:
+            with _copied(source, target, progress) as copy:
+                copy_recordings(copy, source, FolderBlobs(recordings), FolderBlobs(folder))
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
-def restore(url: str, source: Path, progress: Progress) -> Path | None:
+def restore(url: str, recordings: Path, source: Path, progress: Progress) -> Path | None:
     """Replace a database, which no server may be using, by a backup that passes its checks.
 
     Returns where the database before it is kept, if there was one.
     """
-    target = database_file(url).resolve()
+    target, folder = database_file(url).resolve(), recordings.resolve()
     with lock_database(url), _reported(f"{source} cannot be restored"):
         _check(source)
         fresh = target.with_name(target.name + ".restoring")
+        fresh_folder = folder.with_name(folder.name + ".restoring")
         fresh.unlink(missing_ok=True)
-        _copy(source, fresh, progress)
+        shutil.rmtree(fresh_folder, ignore_errors=True)
+        with _copied(source, fresh, progress) as copy:
+            given, taken = FolderBlobs(recordings_of(source)), FolderBlobs(fresh_folder)
+            copy_recordings(copy, source, given, taken)
         kept = _set_aside(target)
+        _replace_folder(folder, fresh_folder)
         fresh.rename(target)
         _sync_folder(target)
     return kept
 
 
-def _copy(source: Path, target: Path, progress: Progress) -> None:
-    """Copy to a file beside ``target`` first: ``target`` is a whole database or does not exist."""
+def recordings_of(backup: Path) -> Path:
+    """The folder of a backup's recordings."""
+    return backup.with_name(backup.name + ".recordings")
+
+
+def _replace_folder(folder: Path, fresh: Path) -> None:
+    """Put a folder in the place of another one, which is kept beside it."""
+    kept = folder.with_name(folder.name + ".replaced")
+    shutil.rmtree(kept, ignore_errors=True)
+    if folder.exists():
+        folder.rename(kept)
+    if fresh.exists():
+        fresh.rename(folder)
+        _sync_folder(folder)
+
+
+@contextmanager
+def _copied(source: Path, target: Path, progress: Progress) -> Iterator[sqlite3.Connection]:
+    """Copy a database; the copy may be completed before it gets its name.
+
+    It is a file beside ``target`` until then: ``target`` is a whole database or does not exist.
+    """
     partial = target.with_name(target.name + ".partial")
     partial.unlink(missing_ok=True)
     try:
@@ -67,6 +102,8 @@ def _copy(source: Path, target: Path, progress: Progress) -> None:
                 progress=lambda _, left, total: progress(total - left, total),
             )
             writing.execute("PRAGMA journal_mode = DELETE")  # one file, with no log beside it
+            yield writing
+            writing.commit()
         _sync(partial)
         partial.rename(target)
         _sync_folder(target)

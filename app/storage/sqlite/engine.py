@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,15 @@ from sqlalchemy.pool import StaticPool
 
 from app.errors import InvalidValue
 
+log = logging.getLogger(__name__)
+
 BUSY_MILLISECONDS = 5000
+CHECKPOINT_PAGES = 4000
+"""Pages of the write-ahead log after which a commit moves them into the database file, 16 MB.
+
+Steps of many running episodes change a page each. SQLite's default of 1000 pages would make every
+few commits wait for a second write and sync of the same pages.
+"""
 
 
 def make_writing_engine(url: str, synchronous: str = "FULL") -> Engine:
@@ -57,9 +67,20 @@ def reason_of(error: SQLAlchemyError) -> str:
     return " ".join(str(cause).split())
 
 
+def _read_json(text: str) -> Any:
+    """Parse a JSON column. A damaged one is empty, so that it fails its own row alone."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        log.warning("a JSON column is damaged", extra={"reason": str(error)})
+        return {}
+
+
 def _sqlite(url: str, begin: str, synchronous: str, **options: Any) -> Engine:
     database_file(url)
-    engine = create_engine(url, connect_args={"check_same_thread": False}, **options)
+    engine = create_engine(
+        url, connect_args={"check_same_thread": False}, json_deserializer=_read_json, **options
+    )
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: object) -> None:
@@ -68,6 +89,7 @@ def _sqlite(url: str, begin: str, synchronous: str, **options: Any) -> Engine:
         cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
         cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute(f"PRAGMA synchronous = {synchronous}")
+        cursor.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         cursor.close()
 
     @event.listens_for(engine, "begin")

@@ -22,11 +22,11 @@ def insert_steps(connection: Connection, rows: Iterable[StepTuple]) -> None:
     of two: the driver keeps those few statements prepared.
     """
     remaining = iter(rows)
-    while some := list(islice(remaining, _ROWS_PER_CALL)):
+    while batch := list(islice(remaining, _ROWS_PER_CALL)):
         done = 0
-        while done < len(some):
-            size = 1 << (len(some) - done).bit_length() - 1
-            values = tuple(chain.from_iterable(some[done : done + size]))
+        while done < len(batch):
+            size = 1 << (len(batch) - done).bit_length() - 1
+            values = tuple(chain.from_iterable(batch[done : done + size]))
             connection.exec_driver_sql(_insert_sql(size), values)
             done += size
 

@@ -17,17 +17,17 @@ from app.api.http.json_body import JsonRoute
 from app.service.access.keys import ANYONE, Caller
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.labelling.impact import Impact as LabelImpact
-from app.service.labelling.slots import GivenLabel
-from app.service.runtime.ids import read_agent_id
+from app.service.labelling.slots import CannotTell, GivenLabel
 from app.web.pages.sign_in import PageRoute, page_guard
 from app.web.render.templates import render
+from app.wire.base import CANNOT_TELL
 from app.wire.desk import (
     DeskAnswer,
     DeskEpisodeRequest,
     DeskLabel,
     DeskLease,
     DeskRequest,
-    DeskUndo,
+    DeskReturn,
 )
 
 _LEARNING_SECONDS = 20.0  # longest wait for what a label changed
@@ -45,7 +45,8 @@ async def desk_page(
 ) -> Response:
     """The desk, for the episodes of one agent or of all."""
     name = None if agent is None else await views.name(agent)
-    desk = {"agent": agent, "named": caller is not ANYONE}
+    named = caller is not ANYONE
+    desk = {"agent": agent, "named": named, "labeller": caller.name if named else None}
     return render(request, "desk.html", desk=desk, agent_name=name)
 
 
@@ -78,24 +79,41 @@ async def skip(
 
 @router.post("/verdict")
 async def judge(body: DeskLabel, desk: Desk, views: DeskViews, caller: Labeller) -> DeskAnswer:
-    """Label an episode; the episode to judge next."""
-    verdict = GivenLabel(body.label, _labeller(caller, body.labeller), body.comment or None)
-    await desk.judge(_holder(caller, body), body.episode, verdict)
+    """Label an episode, or replace an earlier label; the episode to judge next."""
+    judge_or_correct = desk.correct if body.again else desk.judge
+    await judge_or_correct(_holder(caller, body), body.episode, _given(caller, body))
     return await _next(desk, views, caller, body)
 
 
 @router.post("/undo")
 async def undo(
-    body: DeskUndo, desk: Desk, leases: Leases, views: DeskViews, caller: Labeller
+    body: DeskReturn, desk: Desk, leases: Leases, views: DeskViews, caller: Labeller
 ) -> DeskAnswer:
     """Withdraw a label. The same episode again, or the next one if somebody else holds it."""
     holder = _holder(caller, body)
     episode = await desk.undo(holder, body.episode, _labeller(caller, body.labeller))
-    if body.shown is not None and body.shown != body.episode:
-        leases.release(body.shown, holder)
-    if episode is None:
-        return await _next(desk, views, caller, body)
-    return await _answer(desk, views, caller, body, episode)
+    return await _return_to(desk, leases, views, caller, body, episode)
+
+
+@router.post("/unskip")
+async def unskip(
+    body: DeskReturn, desk: Desk, leases: Leases, views: DeskViews, caller: Labeller
+) -> DeskAnswer:
+    """Take back a skip. The skipped episode, or the next one if it cannot be judged any more."""
+    labeller = _labeller(caller, body.labeller)
+    skipper, holder = _skipper(caller, body), _holder(caller, body)
+    episode = await desk.unskip(skipper, holder, body.episode, labeller)
+    return await _return_to(desk, leases, views, caller, body, episode)
+
+
+@router.post("/reopen")
+async def reopen(
+    body: DeskReturn, desk: Desk, leases: Leases, views: DeskViews, caller: Labeller
+) -> DeskAnswer:
+    """An episode that the caller has labelled, to label it again. Its label stays meanwhile."""
+    labeller = _labeller(caller, body.labeller)
+    episode = await desk.reopen(_holder(caller, body), body.episode, labeller)
+    return await _return_to(desk, leases, views, caller, body, episode)
 
 
 @router.post("/renew")
@@ -123,18 +141,28 @@ async def read_change(
     return await impact.of_label(episode, _labeller(caller, labeller), _LEARNING_SECONDS)
 
 
+def _given(caller: Caller, body: DeskLabel) -> GivenLabel | CannotTell:
+    labeller = _labeller(caller, body.labeller)
+    if body.label == CANNOT_TELL:
+        return CannotTell(labeller, body.reason or "")
+    return GivenLabel(body.label, labeller, body.comment or None)
+
+
 def _skipper(caller: Caller, body: DeskRequest) -> str:
     """Who skips: a tab, over all visits."""
     return f"{caller.key} {body.tab}"
 
 
 def _holder(caller: Caller, body: DeskRequest) -> str:
-    """Who holds a lease: one visit."""
+    """Who holds a lease: one visit. Refuses an episode that the caller does not see."""
+    if isinstance(body, DeskEpisodeRequest):
+        caller.sees.check_episode(body.episode)
     return f"{caller.key} {body.tab} {body.visit}"
 
 
-def _agent(body: DeskRequest) -> int | None:
-    return None if body.agent is None else read_agent_id(body.agent)
+def _agents(caller: Caller, body: DeskRequest) -> frozenset[int] | None:
+    """The agents whose episodes the desk shows."""
+    return caller.sees.choose(body.agent)
 
 
 def _labeller(caller: Caller, name: str | None) -> str | None:
@@ -143,13 +171,29 @@ def _labeller(caller: Caller, name: str | None) -> str | None:
 
 
 async def _left(desk: Desk, caller: Caller, body: DeskRequest) -> int:
-    return await desk.left(_agent(body), _labeller(caller, body.labeller))
+    return await desk.left(_agents(caller, body), _labeller(caller, body.labeller))
+
+
+async def _return_to(
+    desk: Desk,
+    leases: Leases,
+    views: DeskViews,
+    caller: Caller,
+    body: DeskReturn,
+    episode: HostedEpisode | None,
+) -> DeskAnswer:
+    """An earlier episode, or the next one; the lease of the episode on the desk is released."""
+    if body.shown is not None and body.shown != body.episode:
+        leases.release(body.shown, _holder(caller, body))
+    if episode is None:
+        return await _next(desk, views, caller, body)
+    return await _answer(desk, views, caller, body, episode)
 
 
 async def _next(desk: Desk, views: DeskViews, caller: Caller, body: DeskRequest) -> DeskAnswer:
     holder, skipper = _holder(caller, body), _skipper(caller, body)
     labeller = _labeller(caller, body.labeller)
-    episode = await desk.next(holder, skipper, _agent(body), labeller)
+    episode = await desk.next(holder, skipper, _agents(caller, body), labeller)
     return await _answer(desk, views, caller, body, episode)
 
 

@@ -19,7 +19,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 @router.get("/labellers")
 async def labellers_page(
-    request: Request, views: LabellerViews, _: Annotated[Caller, page_guard(READ)]
+    request: Request, views: LabellerViews, caller: Annotated[Caller, page_guard(READ)]
 ) -> Response:
-    """How labellers do, from the newest labels of all agents."""
-    return render(request, "labellers.html", report=await views.report(), **words())
+    """How labellers do, from the newest labels of the agents that the caller sees."""
+    return render(request, "labellers.html", report=await views.report(caller.sees), **words())

@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
 
 from app.api.http.attempts import Attempts
-from app.api.http.auth import COOKIE, READ, refuse_other_sites
+from app.api.http.auth import COOKIE, READ, check_visible, refuse_other_sites
 from app.api.http.dependencies import Keys, Sessions, container_of
 from app.api.http.problems import problem_of, request_id_of
 from app.errors import (
@@ -52,9 +52,9 @@ class PageRoute(APIRoute):
 
 def to_sign_in(request: Request) -> RedirectResponse:
     """Redirect to the sign-in page, which leads back to this one."""
-    asked = request.url.path.removeprefix(root_of(request))
+    path = request.url.path.removeprefix(root_of(request))
     query = f"?{request.url.query}" if request.url.query else ""
-    back = f"?next={quote(asked + query, safe='/')}" if request.method == "GET" else ""
+    back = f"?next={quote(path + query, safe='/')}" if request.method == "GET" else ""
     return RedirectResponse(f"{root_of(request)}/signin{back}", status_code=303)
 
 
@@ -77,6 +77,7 @@ def page_guard(allowed: frozenset[Role]) -> Any:
         if session is None:
             raise Unauthenticated("Sign in first.")
         check(session.caller, allowed)
+        check_visible(session.caller, request)
         return session.caller
 
     return Depends(caller)

@@ -41,7 +41,7 @@ async def agents_page(
     """The agents, the newest first. Labellers are redirected to the desk."""
     if not caller.may(READ):
         return RedirectResponse(link(request, "/label"), status_code=303)
-    agents, total = await views.cards((page - 1) * PAGE, PAGE, name)
+    agents, total = await views.cards(caller.sees, (page - 1) * PAGE, PAGE, name)
     return render(
         request,
         "agents.html",

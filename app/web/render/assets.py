@@ -42,10 +42,10 @@ def assets() -> Assets:
         for path in sorted(_FOLDER.rglob("*"))
         if path.suffix in _KINDS
     }
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for name, content in files.items():
-        whole.update(f"{name}\n{len(content)}\n".encode() + content)
-    return Assets(files, whole.hexdigest()[:12])
+        digest.update(f"{name}\n{len(content)}\n".encode() + content)
+    return Assets(files, digest.hexdigest()[:12])
 
 
 @router.get("/{version}/{name:path}")

@@ -22,7 +22,12 @@ LEARNING = {
     "running": "learning now",
     "failed": "learning failed",
 }
-MODES = {"learn": "explore", "exploit": "exploit", "imported": "imported"}
+MODES = {
+    "learn": "explore",
+    "exploit": "exploit",
+    "evaluate": "evaluate",
+    "imported": "imported",
+}
 
 
 def percent(share: float | None) -> str:

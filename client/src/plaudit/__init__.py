@@ -8,19 +8,28 @@ with agent.episode() as episode:
 """
 
 from plaudit.agent import Agent, AsyncAgent
-from plaudit.answers.agents import AgentView, EpisodeCounts, PlanView, Space
+from plaudit.answers.agents import (
+    AgentView,
+    EpisodeCounts,
+    EvaluationView,
+    PlanView,
+    Space,
+    SuccessView,
+    VersionSuccessView,
+)
 from plaudit.answers.episodes import (
+    CannotTellView,
     EpisodeSummary,
     EpisodeView,
     FinishResult,
+    LabelAnswer,
     LabelChange,
     LabelResult,
+    LabelView,
     RecordingView,
     StartedEpisode,
     StartResult,
     StepView,
-    VerdictAnswer,
-    VerdictView,
 )
 from plaudit.answers.insight import (
     CurveView,
@@ -35,7 +44,12 @@ from plaudit.answers.insight import (
 )
 from plaudit.answers.operations import CreatedKey, Health, KeyView
 from plaudit.answers.steps import ExplanationView, FieldProblem, Problem, StepAnswer, StepResult
-from plaudit.answers.trajectories import ExportedEpisode, LoggedVerdict, TrajectoriesAnswer
+from plaudit.answers.trajectories import (
+    ExportedEpisode,
+    LoggedCannotTell,
+    LoggedLabel,
+    TrajectoriesAnswer,
+)
 from plaudit.client import AsyncClient, Client
 from plaudit.endpoints.fleets import Step, Trajectory
 from plaudit.episode import AsyncEpisode, Episode
@@ -102,6 +116,7 @@ __all__ = [
     "AsyncEpisode",
     "BadRequest",
     "BodyTooLarge",
+    "CannotTellView",
     "Client",
     "Conflict",
     "ConnectionFailed",
@@ -114,6 +129,7 @@ __all__ = [
     "EpisodeRunning",
     "EpisodeSummary",
     "EpisodeView",
+    "EvaluationView",
     "Event",
     "ExplanationView",
     "ExportedEpisode",
@@ -131,12 +147,15 @@ __all__ = [
     "InvalidJson",
     "InvalidValue",
     "KeyView",
+    "LabelAnswer",
     "LabelChange",
     "LabelFailed",
     "LabelResult",
+    "LabelView",
     "LearningFailed",
     "Leased",
-    "LoggedVerdict",
+    "LoggedCannotTell",
+    "LoggedLabel",
     "MethodNotAllowed",
     "ModelView",
     "NotFound",
@@ -163,6 +182,7 @@ __all__ = [
     "StepResult",
     "StepView",
     "StorageUnavailable",
+    "SuccessView",
     "TimedOut",
     "TooLarge",
     "TooManyAttempts",
@@ -177,7 +197,6 @@ __all__ = [
     "Unprocessable",
     "UnsupportedMediaType",
     "UnsupportedSpace",
-    "VerdictAnswer",
-    "VerdictView",
+    "VersionSuccessView",
     "__version__",
 ]

@@ -14,7 +14,7 @@ from plaudit.answers.agents import AgentView
 from plaudit.answers.episodes import EpisodeSummary
 from plaudit.answers.insight import CurveView, ModelView, PolicyView
 from plaudit.answers.trajectories import TrajectoriesAnswer
-from plaudit.answers.values import Status
+from plaudit.answers.values import PlayMode, Status
 from plaudit.endpoints import agents, episodes, fleets, insights
 from plaudit.endpoints.body import LEFT_OUT, LeftOut
 from plaudit.endpoints.episodes import Order
@@ -63,7 +63,8 @@ class AgentCalls(Generic[E]):
     def episode(
         self,
         *,
-        mode: Literal["learn", "exploit"] = "learn",
+        mode: PlayMode = "learn",
+        learn_transitions: bool = True,
         external_id: str | None = None,
         metadata: Mapping[str, object] | None = None,
         labels_wanted: int | None = None,
@@ -72,13 +73,16 @@ class AgentCalls(Generic[E]):
         """An episode to act in. It starts when its `with` block is entered, or with its first act.
 
         By default the start waits for learning that is under way; ``wait=False`` starts at once,
-        for fleets. ``mode="exploit"`` plays without exploration.
+        for fleets. ``mode="exploit"`` plays without exploration. ``mode="evaluate"`` plays the same
+        and wants no label: its result is kept apart from the model, and with
+        ``learn_transitions=False`` nothing is learned from it.
         """
         return self._episode(
             partial(
                 episodes.start_episode,
                 self.id,
                 mode=mode,
+                learn_transitions=learn_transitions,
                 external_id=external_id,
                 metadata=metadata,
                 labels_wanted=labels_wanted,
@@ -229,10 +233,11 @@ class Agent(AgentCalls[Episode], Blocking):
         *,
         seed: int | None = None,
     ) -> Evaluation:
-        """Play the policy in force without exploration, and count the successes.
+        """Play episodes in the mode "evaluate", and count the successes.
 
-        ``label`` judges an episode; by default the function that `train` was given. The policy is
-        played here: nothing is learned from these episodes, and none waits for a label.
+        ``label`` judges an episode; by default the function that `train` was given. The results
+        are kept on the server, apart from the model: nothing is learned from these episodes, and
+        none waits for a label.
         """
         from plaudit.gym.evaluate import evaluate
 

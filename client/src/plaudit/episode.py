@@ -10,7 +10,7 @@ from types import TracebackType
 from plaudit._core.calls import Asynchronous, Blocking, method
 from plaudit._core.flow import Flow
 from plaudit._core.session import AsyncSession, BlockingSession
-from plaudit.answers.episodes import EpisodeSummary, EpisodeView, RecordingView, VerdictAnswer
+from plaudit.answers.episodes import EpisodeSummary, EpisodeView, LabelAnswer, RecordingView
 from plaudit.answers.steps import StepAnswer
 from plaudit.answers.values import Action, Label, Status
 from plaudit.endpoints import episodes, labels, recordings
@@ -102,14 +102,17 @@ class EpisodeCalls:
 
     @method
     def finish(
-        self, state: object = None, *, terminated: bool | None = None
+        self, state: object = None, *, terminated: bool | None = None, label: object = None
     ) -> Flow[EpisodeSummary]:
         """End the episode in a state before its horizon, or report where the last step led.
 
-        ``terminated=False`` says that it was cut off there, not ended by the environment.
+        ``terminated=False`` says that it was cut off there, not ended by the environment. A
+        ``label`` is stored together with the end.
         """
         yield from self._started()
-        found = yield from episodes.finish_episode(self.id, state, terminated=terminated)
+        found = yield from episodes.finish_episode(
+            self.id, state, terminated=terminated, label=label
+        )
         return self.learn(found)
 
     @method
@@ -120,22 +123,36 @@ class EpisodeCalls:
 
     @method
     def label(
-        self, label: object, *, comment: str | None = None, labeller: str | None = None
-    ) -> Flow[VerdictAnswer]:
-        """Label the episode: 1 or True is good, 0 or False is bad."""
-        given = yield from labels.give_label(self.id, label, comment=comment, labeller=labeller)
+        self,
+        label: object,
+        *,
+        comment: str | None = None,
+        labeller: str | None = None,
+        reason: str | None = None,
+    ) -> Flow[LabelAnswer]:
+        """Label the episode: 1 or True is good, 0 or False is bad; or "cannot_tell", and why."""
+        given = yield from labels.give_label(
+            self.id, label, comment=comment, labeller=labeller, reason=reason
+        )
         return self._judged(given)
 
     @method
     def replace_label(
-        self, label: object, *, comment: str | None = None, labeller: str | None = None
-    ) -> Flow[VerdictAnswer]:
+        self,
+        label: object,
+        *,
+        comment: str | None = None,
+        labeller: str | None = None,
+        reason: str | None = None,
+    ) -> Flow[LabelAnswer]:
         """Replace the label."""
-        given = yield from labels.replace_label(self.id, label, comment=comment, labeller=labeller)
+        given = yield from labels.replace_label(
+            self.id, label, comment=comment, labeller=labeller, reason=reason
+        )
         return self._judged(given)
 
     @method
-    def withdraw_label(self, *, labeller: str | None = None) -> Flow[VerdictAnswer]:
+    def withdraw_label(self, *, labeller: str | None = None) -> Flow[LabelAnswer]:
         """Withdraw the label."""
         return self._judged((yield from labels.withdraw_label(self.id, labeller=labeller)))
 
@@ -178,7 +195,7 @@ class EpisodeCalls:
         self._status, self._label, self.length = found.status, found.label, found.length
         return found
 
-    def _judged(self, given: VerdictAnswer) -> VerdictAnswer:
+    def _judged(self, given: LabelAnswer) -> LabelAnswer:
         self._status, self._label = given.status, given.label
         return given
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from app.errors import BudgetExceeded, InvalidValue
-from app.learning.features.automaton import MOST_MEMORIES
+from app.learning.features.automaton import Automaton
 from app.learning.features.blocks import Blocks
-from app.learning.features.events import SIZES, Event, Events
+from app.learning.features.event_automaton import MOST_MEMORIES
+from app.learning.features.events import SIZES, PathEvent, PathEvents
 from app.learning.features.one_hot import OneHot
 from app.learning.features.table import Table
 from app.learning.spaces import Spaces
@@ -38,7 +39,7 @@ def random_events(rng, states=4, most=4):
     for _ in range(int(rng.integers(1, most + 1))):
         states_of = tuple(rng.choice(states, 2, replace=False).tolist())
         kind = str(rng.choice(list(SIZES)))
-        event = Event(kind, states_of[:1] if kind == "visited" else states_of)
+        event = PathEvent(kind, states_of[:1] if kind == "visited" else states_of)
         made[event.meaning] = event
     return tuple(made.values())
 
@@ -56,7 +57,7 @@ class TestRows:
         rng = np.random.default_rng(1)
         happened = 0
         for _ in range(400):
-            features, trajectory = Events(SPACES, random_events(rng)), random_trajectory(rng)
+            features, trajectory = PathEvents(SPACES, random_events(rng)), random_trajectory(rng)
             indices, values = features.row(trajectory)
             expected = [
                 i for i, event in enumerate(features.events) if naive(event, path_of(trajectory))
@@ -67,15 +68,15 @@ class TestRows:
         assert happened > 200
 
     def test_the_order_matters_only_to_then(self):
-        events = (Event("both", (0, 1)), Event("then", (0, 1)), Event("then", (1, 0)))
-        features = Events(SPACES, events)
+        events = (PathEvent("both", (0, 1)), PathEvent("then", (0, 1)), PathEvent("then", (1, 0)))
+        features = PathEvents(SPACES, events)
         there = Trajectory(np.array([0, 2, 1, 2, 2]), np.zeros(5, dtype=int))
         assert features.row(there)[0].tolist() == [0, 1]
         back = Trajectory(np.array([1, 0, 0, 2, 2]), np.zeros(5, dtype=int))
         assert features.row(back)[0].tolist() == [0, 2]
 
     def test_where_an_episode_ends_is_visited_while_steps_are_left(self):
-        features = Events(SPACES, (Event("visited", (3,)), Event("then", (0, 3))))
+        features = PathEvents(SPACES, (PathEvent("visited", (3,)), PathEvent("then", (0, 3))))
         early = Trajectory(np.array([0, 1]), np.array([0, 0]), 3, ended=True)
         assert features.row(early)[0].tolist() == [0, 1]
         nowhere = Trajectory(np.array([0, 1]), np.array([0, 0]), UNREPORTED, ended=True)
@@ -84,8 +85,8 @@ class TestRows:
         assert features.row(late)[0].tolist() == []
 
     def test_the_norm_bound_is_reached(self):
-        events = (Event("visited", (0,)), Event("both", (0, 1)), Event("then", (1, 0)))
-        features = Events(SPACES, events)
+        events = (PathEvent("visited", (0,)), PathEvent("both", (0, 1)), PathEvent("then", (1, 0)))
+        features = PathEvents(SPACES, events)
         everything = Trajectory(np.array([0, 1, 0, 0, 0]), np.zeros(5, dtype=int))
         _, values = features.row(everything)
         assert np.linalg.norm(values) == pytest.approx(features.largest_norm(), rel=1e-15)
@@ -95,61 +96,69 @@ class TestAutomaton:
     @pytest.mark.parametrize(
         ("events", "memories"),
         [
-            ([Event("visited", (0,))], 2),
-            ([Event("both", (0, 1))], 4),
-            ([Event("then", (0, 1))], 3),
-            ([Event("visited", (0,)), Event("visited", (1,)), Event("both", (0, 1))], 4),
-            ([Event("then", (0, 1)), Event("then", (1, 0))], 6),  # none, 0, 1, 01, 10, both ways
-            ([Event("visited", (i,)) for i in range(4)], 16),
+            ([PathEvent("visited", (0,))], 2),
+            ([PathEvent("both", (0, 1))], 4),
+            ([PathEvent("then", (0, 1))], 3),
+            (
+                [PathEvent("visited", (0,)), PathEvent("visited", (1,)), PathEvent("both", (0, 1))],
+                4,
+            ),
+            (
+                [PathEvent("then", (0, 1)), PathEvent("then", (1, 0))],
+                6,
+            ),  # none, 0, 1, 01, 10, both ways
+            ([PathEvent("visited", (i,)) for i in range(4)], 16),
         ],
     )
     def test_it_is_small(self, events, memories):
-        assert len(Events(SPACES, tuple(events)).unrolled.happened) == memories
+        assert len(PathEvents(SPACES, tuple(events)).automaton.vectors) == memories
 
     def test_it_reads_as_the_words_say(self):
         rng = np.random.default_rng(2)
         for _ in range(300):
-            features = Events(SPACES, random_events(rng))
-            tables = features.unrolled
+            features = PathEvents(SPACES, random_events(rng))
+            automaton = features.automaton
             memory, path = 0, []
             for state in rng.integers(SPACES.states, size=7).tolist():
                 path.append(state)
-                tracked = tables.tracker.entered[memory, state]
-                memory = tables.tracker.memories[tracked]
-                assert tables.tracker.states[tracked] == state
+                memory = automaton.transitions[memory, state]
                 expected = [naive(event, path) for event in features.events]
-                assert tables.happened[memory].tolist() == expected
+                assert automaton.vectors[memory].tolist() == expected
+
+    def test_its_rows_are_those_of_the_events(self):
+        rng = np.random.default_rng(7)
+        for _ in range(300):
+            features, trajectory = PathEvents(SPACES, random_events(rng)), random_trajectory(rng)
+            for ours, theirs in zip(
+                features.automaton.row(trajectory), features.row(trajectory), strict=True
+            ):
+                assert ours.tolist() == theirs.tolist()
 
     def test_no_two_memories_are_the_same(self):
         """Any two differ after some path of states: the automaton is the smallest there is."""
         rng = np.random.default_rng(3)
         for _ in range(40):
-            tables = Events(SPACES, random_events(rng)).unrolled
-            update = tables.tracker.update
-            kinds = tables.happened @ 2.0 ** np.arange(tables.happened.shape[1])
+            automaton = PathEvents(SPACES, random_events(rng)).automaton
+            update = automaton.transitions
+            kinds = automaton.vectors @ 2.0 ** np.arange(automaton.dimension)
             for _ in range(len(kinds)):  # Moore's refinement
                 seen = np.column_stack([kinds, kinds[update]])
                 kinds = np.unique(seen, axis=0, return_inverse=True)[1].ravel().astype(float)
             assert len(np.unique(kinds)) == len(update)
 
-    def test_only_pairs_that_can_occur_are_states(self):
-        """Who is in state 0 has visited it: of the eight pairs with 2 memories one is out."""
-        tracker = Events(SPACES, (Event("visited", (0,)),)).unrolled.tracker
-        assert tracker.size == 7
-
     def test_too_much_to_remember_is_refused(self):
         spaces = Spaces(20, 2, 30)
-        features = Events(spaces, tuple(Event("visited", (i,)) for i in range(20)))
+        features = PathEvents(spaces, tuple(PathEvent("visited", (i,)) for i in range(20)))
         with pytest.raises(BudgetExceeded, match="list fewer events") as caught:
-            _ = features.unrolled
+            _ = features.automaton
         assert caught.value.allowed == MOST_MEMORIES < caught.value.needed
         assert len(features.row(Trajectory(np.arange(20), np.zeros(20, dtype=int)))[0]) == 20
 
     def test_too_many_states_are_refused_before_they_are_joined(self):
         spaces = Spaces(10**9, 2, 30)
-        features = Events(spaces, (Event("both", (0, 1)),))
+        features = PathEvents(spaces, (PathEvent("both", (0, 1)),))
         with pytest.raises(BudgetExceeded, match="lower the number of states") as caught:
-            _ = features.unrolled
+            _ = features.automaton
         assert caught.value.needed == 4e9
 
 
@@ -160,35 +169,38 @@ class TestRefusals:
     )
     def test_states_that_make_no_event(self, kind, states):
         with pytest.raises(InvalidValue, match=kind):
-            Event(kind, states)
+            PathEvent(kind, states)
 
     @pytest.mark.parametrize("state", [-1, 4])
     def test_states_that_do_not_exist(self, state):
-        events = (Event("visited", (0,)), Event("then", (0, state)))
+        events = (PathEvent("visited", (0,)), PathEvent("then", (0, state)))
         with pytest.raises(InvalidValue) as caught:
-            Events(SPACES, events)
+            PathEvents(SPACES, events)
         assert caught.value.field == "features.events.1.then"
         assert caught.value.expected == "states from 0 to 3"
 
     @pytest.mark.parametrize(
         ("first", "second"),
         [
-            (Event("visited", (1,)), Event("visited", (1,))),
-            (Event("both", (1, 2)), Event("both", (2, 1))),
-            (Event("then", (1, 2)), Event("then", (1, 2))),
+            (PathEvent("visited", (1,)), PathEvent("visited", (1,))),
+            (PathEvent("both", (1, 2)), PathEvent("both", (2, 1))),
+            (PathEvent("then", (1, 2)), PathEvent("then", (1, 2))),
         ],
     )
     def test_the_same_event_twice(self, first, second):
         with pytest.raises(InvalidValue, match="not listed yet") as caught:
-            Events(SPACES, (first, second))
+            PathEvents(SPACES, (first, second))
         assert caught.value.field == "features.events.1"
 
     def test_the_other_order_is_another_event(self):
-        assert Events(SPACES, (Event("then", (1, 2)), Event("then", (2, 1)))).dimension == 2
+        assert (
+            PathEvents(SPACES, (PathEvent("then", (1, 2)), PathEvent("then", (2, 1)))).dimension
+            == 2
+        )
 
     def test_none_at_all(self):
         with pytest.raises(InvalidValue, match="at least one"):
-            Events(SPACES, ())
+            PathEvents(SPACES, ())
 
 
 def maps():
@@ -204,7 +216,9 @@ def maps():
     )
     yield Table(SPACES, rng.normal(size=(S, A, 3)))
     yield Table(SPACES, rng.integers(-1, 2, size=(H, S, A, 2)).astype(float))
-    yield Events(SPACES, random_events(rng))
+    yield PathEvents(SPACES, random_events(rng))
+    update, ends = rng.integers(3, size=(3, S, A)), rng.integers(3, size=(3, S))
+    yield Automaton(SPACES, update, rng.normal(size=(3, 2)), ends)
     parts = (OneHot(SPACES, False, True, False, (0, 1, 2, 3, 4)), Table(SPACES, np.ones((S, A, 1))))
     yield Blocks(SPACES, parts)
 

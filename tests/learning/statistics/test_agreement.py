@@ -16,8 +16,14 @@ from app.learning.statistics.agreement import (
 
 
 def row(labeller, label, at=0, episode=0, agent=1):
+    """A label; None is a withdrawal, and "cannot tell" an answer without a label."""
     return SimpleNamespace(
-        agent=agent, episode=episode, label=label, labeller=labeller, at=int(at * 1000)
+        agent=agent,
+        episode=episode,
+        label=None if label == "cannot tell" else label,
+        cannot_tell=label == "cannot tell",
+        labeller=labeller,
+        at=int(at * 1000),
     )
 
 
@@ -35,6 +41,20 @@ def test_counts_and_speed_leave_pauses_out():
     assert (ann.name, ann.verdicts, ann.good, ann.withdrawn) == ("ann", 4, 3, 1)
     assert ann.seconds == 5.0
     assert {one.name: one.seconds for one in others} == {"bob": None, None: None}
+
+
+def test_who_cannot_tell_counts_in_pace_and_agreement():
+    rows = [
+        row("ann", 1, 0, episode=1),
+        row("ann", "cannot tell", 4, episode=2),
+        row("ann", "cannot tell", 8, episode=3),
+        row("bob", "cannot tell", 0, episode=1),
+        row("bob", "cannot tell", 0, episode=2),
+    ]
+    ann, _ = labellers(rows)
+    assert (ann.verdicts, ann.cannot_tell, ann.withdrawn, ann.seconds) == (1, 2, 0, 4.0)
+    (pair,) = agreements(rows)
+    assert (pair.shared, pair.agreed) == (2, 1)
 
 
 def test_nobody_is_no_labeller():
@@ -55,13 +75,13 @@ def test_agreement_counts_the_last_verdict_of_each_on_shared_episodes():
         row("bob", 1, episode=3, agent=2),
     ]
     (pair,) = agreements(rows)
-    assert (pair.one, pair.other, pair.shared, pair.same) == ("ann", "bob", 2, 1)
+    assert (pair.first, pair.second, pair.shared, pair.agreed) == ("ann", "bob", 2, 1)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_kappa_is_cohens(seed):
     luck = random.Random(seed)
-    both = [(luck.randrange(2), int(luck.random() < 0.7)) for _ in range(50)]
+    both = [(luck.randrange(3), luck.choice([0, 1, 1, 2])) for _ in range(50)]
     assert kappa(both) == pytest.approx(cohen_kappa_score(*zip(*both, strict=True)))
 
 

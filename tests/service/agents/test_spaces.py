@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.errors import InvalidValue
 from app.service.agents.spaces import action_codec, state_codec
-from app.wire.spaces import Box, Discrete, Labels
+from app.wire.specification.spaces import Box, Discrete, Labels
 
 NUMBERS = st.floats(-1e6, 1e6)
 

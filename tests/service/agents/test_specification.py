@@ -12,8 +12,8 @@ from app.service.agents.specification import (
     timeout_seconds,
     with_default_features,
 )
-from app.wire.durations import LONGEST_SECONDS
-from app.wire.features import AutoFeatures, OneHotFeatures
+from app.wire.base import LONGEST_SECONDS
+from app.wire.specification.features import AutoFeatures, OneHotFeatures
 
 PLAIN = {
     "states": {"kind": "discrete", "n": 4},
@@ -21,7 +21,11 @@ PLAIN = {
     "horizon": 5,
 }
 LIMITS = Limits(
-    max_states=100, max_cells=10_000, max_horizon=5_000, budget=PlanBudget(cells=1e7, bytes=1e9)
+    max_features=100,
+    max_states=100,
+    max_cells=10_000,
+    max_horizon=5_000,
+    budget=PlanBudget(cells=1e7, bytes=1e9),
 )
 
 
@@ -182,3 +186,18 @@ def test_the_features_of_the_kind_are_shown_where_none_were_chosen():
     direct = with_default_features(spec(algorithm={"kind": "ucbvi"})).features
     assert direct == OneHotFeatures(over=("step", "state", "action"))
     assert with_default_features(spec(algorithm={"kind": "uniform"})).features is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"initial_states": [0, 1, 2, 3, 0]}, "at most 4 entries"),
+        ({"initial_states": {"states": [0] * 5, "probabilities": [0.2] * 5}}, "at most 4 entries"),
+        ({"features": {"kind": "table", "values": [[[0.0] * 101] * 2] * 4}}, "features: needs 101"),
+        ({"actions": {"kind": "labels", "values": ["left", " "]}}, "not blank"),
+    ],
+)
+def test_lists_that_do_not_fit_the_agent_are_refused(changes, reason):
+    data = {"states": 4, "actions": 2, "horizon": 2}
+    with pytest.raises((InvalidValue, BudgetExceeded), match=reason):
+        check_limits(read_specification(data | changes), LIMITS)

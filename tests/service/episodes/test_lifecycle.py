@@ -9,6 +9,7 @@ from app.errors import Conflict, NotFound
 from app.service.episodes.lifecycle import EpisodeRequest
 from app.service.labelling.slots import GivenLabel
 from app.storage.rows import EpisodeMode, EpisodeStatus
+from app.wire.agents import AgentChanges
 from tests.support.service import finished_episode, learned, new_agent, new_episode, run_service
 
 
@@ -29,7 +30,7 @@ def test_an_agent_deleted_while_a_start_waits_is_not_found_at_once(tmp_path):
         await asyncio.sleep(0.2)
         assert not start.done()
         began = time.monotonic()
-        await container.registry.delete(agent)
+        await container.registry.delete(agent.id)
         with pytest.raises(NotFound, match="agent"):
             await start
         assert time.monotonic() - began < 5
@@ -41,7 +42,7 @@ def test_an_agent_deleted_while_a_start_waits_is_not_found_at_once(tmp_path):
 def test_a_start_after_a_deletion_leaves_no_episode(tmp_path):
     async def use(container):
         agent = await new_agent(container)
-        await container.registry.delete(agent)
+        await container.registry.delete(agent.id)
         agent.deleted = False  # as a process that has not heard of it
         with pytest.raises(NotFound, match="agent"):
             await container.lifecycle.start(agent, EpisodeRequest(wait=False))
@@ -101,11 +102,11 @@ def test_a_request_for_more_plans_that_a_job_has_met_meanwhile_makes_no_other_jo
 def test_a_start_on_a_paused_agent_is_refused(tmp_path):
     async def use(container):
         agent = await new_agent(container)
-        await container.registry.describe(agent, {"paused": True})
+        await container.registry.describe(agent, AgentChanges(paused=True))
         with pytest.raises(Conflict) as refused:
             await new_episode(container, agent)
         assert refused.value.code == "agent_paused"
-        await container.registry.describe(agent, {"paused": False})
+        await container.registry.describe(agent, AgentChanges(paused=False))
         assert (await new_episode(container, agent)).number == 0
 
     run_service(tmp_path, use)

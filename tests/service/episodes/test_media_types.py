@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.service.episodes.recordings import MEDIA_TYPES, media_type_of
+from app.service.episodes.media_types import MEDIA_TYPES, media_type_of
 
 EBML = b"\x1a\x45\xdf\xa3\xa3\x42\x86\x81\x01\x42\xf7\x81\x01"
 

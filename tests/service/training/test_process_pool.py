@@ -7,6 +7,7 @@ import pytest
 
 from app.planning.problem import PlanBudget
 from app.service.training.process_pool import _Slot
+from tests.support.running import wait_until
 
 
 @pytest.fixture
@@ -24,3 +25,26 @@ def test_a_job_that_comes_while_a_process_starts_does_not_start_it_again(slot):
         list(threads.map(lambda _: slot.start(), range(2)))
     assert slot.is_ready
     assert slot.process.is_alive()
+
+
+@pytest.mark.slow
+def test_a_process_is_ready_before_it_has_compiled_everything(tmp_path, monkeypatch, caplog):
+    """It reports how far compiling is; the first process compiles the rest while it is idle."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    caplog.set_level("INFO")
+    url = f"sqlite:///{tmp_path}/plaudit.db"
+    slot = _Slot(multiprocessing.get_context("spawn"), url, PlanBudget(), compiles=True)
+    slot.start()
+    try:
+        reports = [record for record in caplog.records if "compiling" in record.message]
+        assert [round(4 * record.done / record.total) for record in reports] == [1, 2, 3, 4]
+        assert not compiled(tmp_path, "solve")
+        wait_until(lambda: compiled(tmp_path, "_follow_step"), seconds=300)
+    finally:
+        slot.stop()
+        slot.process.join()
+
+
+def compiled(folder, kernel):
+    """The files of numba's cache that belong to a kernel."""
+    return list(folder.glob(f"cache/**/*.{kernel}-*.nbi"))

@@ -59,7 +59,7 @@ class Log:
         version, self.changes[number] = self.changes[number], self.changes[number] + 1
         event = NewEvent(EventKind.labelled, 0, number, slot, label)
         status, change = EpisodeStatus.labelled, CounterChange()
-        self.apply(SetLabels(AGENT, number, version, status, 1, label, 0, None, change, event))
+        self.apply(SetLabels(AGENT, number, version, status, 1, 0, label, 0, None, change, [event]))
 
     def publish(self, result):
         """Put what was learned in force."""

@@ -6,6 +6,7 @@ from datetime import UTC
 import pytest
 
 from app.errors import InvalidValue, NotFound
+from app.service.access.visibility import EVERY_AGENT
 from app.service.agents.specification import read_specification
 from app.service.labelling.labels import GivenLabel
 from tests.support.service import (
@@ -51,25 +52,25 @@ async def _play(container):
 
 async def _read(container, agent, running, scene):
     views = container.views
-    scene.readiness = await views.readiness.state()
+    scene.readiness = await container.readiness.state()
     scene.agent_view = await views.agents.read(agent.id)
-    scene.agent_page = await views.agents.page(0, 10)
+    scene.agent_page = await views.agents.page(EVERY_AGENT, 0, 10)
     scene.name = await views.agents.name(agent.id)
-    scene.cards, scene.total = await views.agents.cards(0, 10, "LAK")
-    scene.no_cards = await views.agents.cards(0, 10, "pond")
+    scene.cards, scene.total = await views.agents.cards(EVERY_AGENT, 0, 10, "LAK")
+    scene.no_cards = await views.agents.cards(EVERY_AGENT, 0, 10, "pond")
     scene.overview = await views.overviews.read(agent.id, None, None, None)
     scene.chosen = await views.overviews.read(agent.id, 2, 1, 1)
     scene.view = await views.episodes.read(scene.judged[0])
     scene.running_view = await views.episodes.read(running.id)
     scene.summary = await views.episodes.summary(running)
-    scene.page = await views.episodes.page(agent.id, None, None, False, None, 2)
-    scene.newest = await views.episodes.page(None, "labelled", None, True, None, 10)
-    scene.queue = await views.episodes.most_informative(agent.id, 0, 10)
+    scene.page = await views.episodes.page(EVERY_AGENT, agent.id, None, None, False, None, 2)
+    scene.newest = await views.episodes.page(EVERY_AGENT, None, "labelled", None, True, None, 10)
+    scene.queue = await views.episodes.most_informative(EVERY_AGENT, agent.id, 0, 10)
     scene.details = await views.episode_details.read(scene.waiting, sees_everything=True)
     scene.hidden = await views.episode_details.read(scene.waiting, sees_everything=False)
     waiting = await container.cache.episode(scene.waiting)
     scene.desk = await views.desk.read(waiting)
-    scene.report = await views.labellers.report()
+    scene.report = await views.labellers.report(EVERY_AGENT)
     scene.curve = await views.curves.read(agent.id)
     scene.model = await views.documents.model(agent.id)
     scene.policy = await views.documents.policy(agent.id, "learn", None)
@@ -84,7 +85,7 @@ async def _read(container, agent, running, scene):
         await _error(views.curves.read(UNKNOWN_AGENT)),
         await _error(views.documents.model(UNKNOWN_AGENT)),
         await _error(views.events.open(UNKNOWN_AGENT, None, 1.0)),
-        await _error(views.episodes.page(UNKNOWN_AGENT, None, None, False, None, 2)),
+        await _error(views.episodes.page(EVERY_AGENT, UNKNOWN_AGENT, None, None, False, None, 2)),
         await _error(views.episodes.read(UNKNOWN_EPISODE)),
         await _error(views.episodes.read(f"eps_{agent.id[4:]}_99")),
         await _error(views.episode_details.read(UNKNOWN_EPISODE, sees_everything=True)),

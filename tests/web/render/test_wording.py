@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.service.views.times import moment
+from app.service.runtime.times import moment
 from app.web.render.wording import Names, percent, seconds, signed, when
 from app.wire.agents import NewAgent
 

@@ -1,22 +1,23 @@
-"""The paper's experiment: a network, REINFORCE and Adam, for agents that see numbers.
+"""REINFORCE with Adam: the paper's experiment, for agents that observe numbers.
 
-Every batch of labels gives one gradient step. Its working settings learn; the paper's
-literal ones, `configuration: "literal"`, do not (docs/reinforce.md). Learning is a function of the
-episodes, their labels and who played them: `Chain` replays what a late or corrected label changes.
+Every batch of labels gives one gradient step. The default settings learn; the paper's literal ones,
+`configuration: "literal"`, do not (docs/reinforce.md). Learning is a function of the episodes,
+their labels and the parameters that played them: `Chain` replays the updates that a late or
+corrected label changes.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from app.agents.base import Agent, Mode
 from app.agents.insight import Insight
 from app.agents.kinds.reinforce.authorship import Authorship
-from app.agents.kinds.reinforce.chain import Chain, EpisodeLabel
+from app.agents.kinds.reinforce.chain import Chain, NumberedLabel
 from app.agents.kinds.reinforce.insight import ObservationInsight
 from app.agents.kinds.reinforce.options import ReinforceOptions
 from app.agents.spec import AgentSpec
@@ -31,13 +32,14 @@ from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
 from app.planning.policies.network import NetworkPolicy
 from app.planning.problem import Plan, PlanBudget
+from app.wire.base import JsonObject
 
 _WEIGHTS = 3  # address of the generator
 _VERSIONS = 1000  # sets of parameters that must fit the budget: a good 30 000 episodes
 
 
 class Reinforce(Agent[ReinforceOptions]):
-    """Makes the actions of episodes with good labels more likely."""
+    """A policy network trained by policy gradients."""
 
     insight_type: ClassVar[type[Insight]] = ObservationInsight
 
@@ -56,31 +58,31 @@ class Reinforce(Agent[ReinforceOptions]):
         self._planned_at = 0
 
     def check_budget(self) -> None:
-        """A set of parameters is kept for every policy that played."""
+        """Refuse a network whose stored versions could not fit the budget."""
         needed = 8.0 * self.network.parameters * _VERSIONS
         if needed > self.budget.bytes:
             what, lower = "bytes for the network's past", "lower algorithm.hidden"
             raise BudgetExceeded(what, needed, self.budget.bytes, lower)
 
     def planned(self, episode: int) -> None:
-        """Remember the parameters that a plan is made with at this point of the log."""
+        """Remember the parameters of the plan made at this point of the log."""
         self.authorship.plan(episode, self.chain.follow(self.experience.changes).theta)
 
     def plays(self, episode: int, planned: int) -> None:
-        """An episode plays the plan that was made for another number."""
+        """Record that an episode plays the plan that was made for another number."""
         self.authorship.plays(episode, planned)
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
-        """Remember the episode, and who played it."""
+        """Add a finished episode, and keep the parameters that played it."""
         super().finish(episode, trajectory)
         self.authorship.finish(episode)
 
     def refit(self) -> None:
-        """Take the gradient steps that are due."""
+        """Take the gradient steps of all full batches."""
         self.chain.follow(self.experience.changes)
 
     def patience(self) -> int:
-        """The labels that were missing in the batch when the last plan was made."""
+        """The number of labels missing from the current batch when the last plan was made."""
         return self.chain.batch - self._planned_at % self.chain.batch
 
     def plan(
@@ -90,11 +92,11 @@ class Reinforce(Agent[ReinforceOptions]):
         pending: Sequence[Policy] = (),  # noqa: ARG002 - every kind takes them
         certify: bool = True,  # noqa: ARG002
     ) -> Plan:
-        """The network after all full batches.
+        """The network after all full batches, as a policy.
 
-        Its actions are drawn in ``exploit`` too: a policy trained by drawing has learned to
-        succeed by drawing, and its most probable actions may lead nowhere. Nothing is certified,
-        there is no model; ``value`` is the share of good labels in the last batch.
+        The policy samples its actions in ``exploit`` too: it was trained with sampled actions, and
+        its most probable actions alone may not succeed. There is no model, so nothing is certified;
+        ``value`` is the share of good labels in the last batch.
         """
         began = time.perf_counter()
         self.planned(episode)
@@ -106,18 +108,18 @@ class Reinforce(Agent[ReinforceOptions]):
         return Plan("network", policy, self._success(), 1.0, 0.0, 0, theta.nbytes, seconds)
 
     def _success(self) -> float:
-        """The share of good labels in the last full batch; one half before there is one."""
+        """The share of good labels in the last full batch; one half before the first."""
         last = self.chain.members(self.chain.length - 1) if self.chain.length else []
         return sum(label for _, label in last) / len(last) if last else 0.5
 
-    def _update(self, state: Adam, labels: Sequence[EpisodeLabel]) -> Adam:
-        """One gradient step; an episode that was played elsewhere counts as played by this."""
+    def _update(self, state: Adam, labels: Sequence[NumberedLabel]) -> Adam:
+        """Take one gradient step; imported episodes count as played by the current parameters."""
         examples = [self.example(pair, state) for pair in labels]
         gradient = batch_gradient(self.network, examples, self.options.advantages, self.scaling)
         return state.climb(gradient, self.options.step_size)
 
-    def example(self, pair: EpisodeLabel, state: Adam) -> LabelledEpisode:
-        """A labelled episode, with the parameters that played it, or else those of ``state``."""
+    def example(self, pair: NumberedLabel, state: Adam) -> LabelledEpisode:
+        """A labelled episode with the parameters that played it; those of ``state`` if imported."""
         episode, label = pair
         trajectory, player = self.experience.episodes[episode], self.authorship.of(episode)
         assert trajectory.observations is not None  # the experience has refused the others
@@ -129,13 +131,13 @@ class Reinforce(Agent[ReinforceOptions]):
         )
 
     def insight(self) -> ObservationInsight | None:
-        """A model of the labels by what was observed; None before the first label."""
+        """A logistic model of the labels over observations; None before the first label."""
         played, labels = self.experience.episodes, self.experience.sorted_labels()
         known = [(played[episode], label) for episode, label in labels if len(played[episode])]
         return ObservationInsight.of(InputScaling(self.low, self.high), known) if known else None
 
-    def progress(self) -> dict[str, Any]:
-        """How many gradient steps were taken, and how full the next batch is."""
+    def progress(self) -> JsonObject:
+        """The number of gradient steps taken, and the labels in the next batch."""
         return {
             "gradient_steps": self.chain.length,
             "batch": self.chain.batch,
@@ -144,7 +146,7 @@ class Reinforce(Agent[ReinforceOptions]):
         }
 
     def warnings(self) -> list[str]:
-        """What this kind can learn little from."""
+        """Warn about specifications that this kind learns little from."""
         warnings = []
         if self.options.configuration == "literal":
             warnings.append("The paper's literal configuration is not expected to learn.")
@@ -158,10 +160,10 @@ class Reinforce(Agent[ReinforceOptions]):
         return warnings
 
     def _own_arrays(self) -> Arrays:
-        """The states of the chain that are kept, and who played what."""
+        """The stored states of the chain, and the parameters that played each episode."""
         kept = list(self.chain.states.values())
-        who = {f"authorship.{key}": value for key, value in self.authorship.arrays().items()}
-        return who | {
+        authorship = {f"authorship.{key}": value for key, value in self.authorship.arrays().items()}
+        return authorship | {
             "steps": np.array([state.steps for state in kept], dtype=np.int64),
             "theta": np.array([state.theta for state in kept]),
             "mean": np.array([state.mean for state in kept]),
@@ -179,7 +181,7 @@ class Reinforce(Agent[ReinforceOptions]):
             self.chain.order = [(episode, label) for episode, label in arrays["order"].tolist()]
             self.chain.seen, self._planned_at = (int(n) for n in arrays["seen"])
             prefix = "authorship."
-            who = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
-            self.authorship.load(who)
+            authorship = {k[len(prefix) :]: v for k, v in arrays.items() if k.startswith(prefix)}
+            self.authorship.load(authorship)
         except (KeyError, ValueError, IndexError, InvalidValue) as error:
             raise SnapshotError(f"reinforce: {error!r}") from error

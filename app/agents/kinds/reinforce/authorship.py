@@ -1,7 +1,8 @@
-"""Who played an episode: the parameters of the policy that it was given, kept as they were.
+"""Behaviour parameters: the version of the network that played each episode.
 
-Learning may replace any policy while an episode runs, and a corrected label replaces the past
-itself. What an episode was played with is a fact all the same, and a gradient is taken there.
+A policy gradient is taken at the parameters that chose the actions. Learning may replace the policy
+while an episode runs, and a corrected label changes earlier updates, so the parameters that were
+used are stored.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ OPEN = 256  # versions back that a running episode may have been planned with
 
 
 class Authorship:
-    """The versions of the parameters that plans were made with, and who played which."""
+    """Versions of the parameters, and which version played which episode."""
 
     def __init__(self) -> None:
         self.played: dict[int, int] = {}  # the version of a finished episode
@@ -24,7 +25,7 @@ class Authorship:
         self._in_use: set[int] = set()  # versions that a finished episode played
 
     def plan(self, episode: int, theta: Floats) -> None:
-        """A plan was made for an episode."""
+        """Record that a plan was made for an episode with these parameters."""
         known = self._versions.get(self._newest)
         if known is None or not np.array_equal(known, theta):
             self._newest += 1
@@ -33,23 +34,23 @@ class Authorship:
         self._planned[episode] = self._newest
 
     def plays(self, episode: int, planned: int) -> None:
-        """An episode plays the plan that was made for another."""
+        """Record that an episode plays the plan that was made for another."""
         if planned in self._planned:
             self._planned[episode] = self._planned[planned]
 
     def finish(self, episode: int) -> None:
-        """From now on the episode's version is kept for ever."""
+        """Keep the version that played a finished episode permanently."""
         if episode in self._planned:
             self.played[episode] = self._planned[episode]
             self._in_use.add(self._planned[episode])
 
     def of(self, episode: int) -> Floats | None:
-        """The parameters that played an episode, unless it was played elsewhere."""
+        """The parameters that played an episode; None for an imported one."""
         version = self.played.get(episode)
         return None if version is None else self._versions[version]
 
     def _forget(self, version: int) -> None:
-        """Let go of a version that nobody has played, and of plans that are too old."""
+        """Drop versions that no episode has played, and plans that are too old."""
         if version not in self._in_use:
             self._versions.pop(version, None)
         self._planned = {n: v for n, v in self._planned.items() if v > version}
@@ -65,7 +66,7 @@ class Authorship:
         }
 
     def load(self, arrays: Arrays) -> None:
-        """Take over what ``arrays`` gave."""
+        """Load what ``arrays`` returned."""
         versions = zip(arrays["versions"].tolist(), arrays["thetas"], strict=True)
         self._versions = dict(versions)
         self.played = dict(arrays["played"].tolist())

@@ -1,9 +1,9 @@
-"""A chain of updates, one per batch of labels, that is exact when labels are corrected.
+"""A chain of updates, one per batch of labels, that replays itself when labels are corrected.
 
-The pairs (episode, label), sorted, are cut into batches; the last, unfinished batch waits. State
-k + 1 is an update of state k by batch k. So the newest state depends on which labels there are, and
-not on when or from whom they came. After a label that is late, replaced or removed, the chain is
-replayed from the last kept state before it.
+The pairs (episode, label) are sorted and cut into batches; an incomplete last batch waits. State k
++ 1 is the update of state k with batch k. So the newest state depends on the set of labels, not on
+when they came. After a late, replaced or removed label the chain is replayed from the last stored
+state before it.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from typing import Generic, TypeVar
 from app.agents.experience import LabelUpdate
 
 State = TypeVar("State")
-EpisodeLabel = tuple[int, int]  # episode and label
+NumberedLabel = tuple[int, int]  # episode and label
 
 
 class Chain(Generic[State]):
-    """The states after some of the batches, the newest among them."""
+    """The states after some of the batches, including the newest."""
 
     def __init__(
-        self, first: State, batch: int, update: Callable[[State, Sequence[EpisodeLabel]], State]
+        self, first: State, batch: int, update: Callable[[State, Sequence[NumberedLabel]], State]
     ) -> None:
         self.batch = batch
-        self.order: list[EpisodeLabel] = []
+        self.order: list[NumberedLabel] = []
         self.states: dict[int, State] = {0: first}  # by the number of batches behind them
         self.seen = 0  # changes of labels taken in
         self._update = update
 
     @property
     def length(self) -> int:
-        """How many batches have been learned."""
+        """The number of batches that were applied."""
         return max(self.states)
 
     @property
     def newest(self) -> State:
-        """The state after all batches learned so far."""
+        """The state after all applied batches."""
         return self.states[self.length]
 
-    def members(self, index: int) -> Sequence[EpisodeLabel]:
-        """The labels of a batch."""
+    def members(self, index: int) -> Sequence[NumberedLabel]:
+        """The labels of one batch."""
         return self.order[index * self.batch : (index + 1) * self.batch]
 
     def follow(self, changes: Sequence[LabelUpdate]) -> State:
-        """Apply the label updates since the last call, and update by every full batch."""
+        """Apply the label updates since the last call, then every full batch."""
         self._take_back(self._take_in(changes[self.seen :]))
         self.seen = len(changes)
         for index in range(self.length, len(self.order) // self.batch):
@@ -54,7 +54,7 @@ class Chain(Generic[State]):
         return self.newest
 
     def _take_in(self, fresh: Iterable[LabelUpdate]) -> int:
-        """Insert and delete labels; the first place in the order that changed."""
+        """Insert and delete labels. Return the first position that changed."""
         first = len(self.order)
         for change in fresh:
             pair = change.episode, change.label
@@ -67,7 +67,7 @@ class Chain(Generic[State]):
         return first
 
     def _take_back(self, place: int) -> None:
-        """Drop every state that was updated by a batch from ``place`` on."""
+        """Drop every state that used a batch from ``place`` on."""
         intact = place // self.batch
         self.states = {k: state for k, state in self.states.items() if k <= intact}
 

@@ -1,14 +1,14 @@
-"""The insight of an agent that sees numbers: which observations came with good labels.
+"""The insight of `reinforce`: a logistic regression of the labels on observations.
 
-The network predicts nothing. So a small model is fitted to the labels: a regularised logistic
-regression on the observations of an episode. With x an observation scaled to [-1, 1] and psi(x)
-its numbers and their products, the log-odds of a good label are
+The policy network predicts no labels, so a small regularised model is fitted to them. With x an
+observation scaled to [-1, 1] and psi(x) its numbers and their products, the log-odds of a good
+label are
 
     c + w . mean_h psi(x_h) + v . psi(x_last),
 
-a sum over the steps, so that every step has its share. The labels also choose how large the weights
-may be: where observations do not matter, the model predicts the share of good labels. The map
-counts good labels among the labelled episodes that passed through a cell.
+a sum over the steps, so that every step has its share. The size of the weights is chosen by the
+evidence of the labels: where observations do not matter, the model predicts the share of good
+labels. The map counts good labels among the labelled episodes that passed through a cell.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ NEAR = 0.1  # of its range, in every number: this close counts as the same place
 
 @dataclass(frozen=True)
 class ObservationInsight(Insight):
-    """A logistic model of observed episodes, and a sample of where the labelled ones passed."""
+    """A logistic model of observed episodes, and a sample of the points they passed."""
 
     description: str
     low: Floats  # (k,)
@@ -67,7 +67,7 @@ class ObservationInsight(Insight):
     def of(
         cls, bounds: InputScaling, labelled: Sequence[tuple[Trajectory, int]]
     ) -> ObservationInsight:
-        """Fit the newest of some labelled episodes, none of them empty."""
+        """Fit the model to the newest labelled episodes; none of them may be empty."""
         episodes, labels = zip(*labelled[-MOST_LABELS:], strict=True)
         fit = None
         if len(labels) >= FEWEST_LABELS and 0 < sum(labels) < len(labels):
@@ -91,7 +91,7 @@ class ObservationInsight(Insight):
         return InputScaling(self.low, self.high)
 
     def share(self, trajectory: Trajectory) -> Shares | None:
-        """The share of each observation; the last one also counts as the last."""
+        """The contribution of each observation; the last one has an extra term."""
         if not self.is_known or not len(trajectory):
             return None
         steps = _features(self._bounds(_seen(trajectory)))
@@ -107,7 +107,7 @@ class ObservationInsight(Insight):
         memory: tuple[int, ...],  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> StepExplanation | None:
-        """The prediction from what was observed so far, and how often the action was tried near."""
+        """Predict from the observations so far, and count how often the action was tried nearby."""
         shares = self.share(played)
         if shares is None:
             return None
@@ -142,7 +142,7 @@ class ObservationInsight(Insight):
         )
 
     def _cells(self, axes: tuple[Axis, ...]) -> Integers:
-        """The cell of every point; numbers beyond their bounds count to the cell at the edge."""
+        """The cell of every point; points outside the bounds go to the nearest cell."""
         cells = np.zeros(len(self.points), dtype=np.int64)
         for axis in axes:
             place = (self.points[:, axis.dimension] - axis.low) / (axis.high - axis.low)
@@ -150,19 +150,19 @@ class ObservationInsight(Insight):
         return cells
 
     def document(self) -> ModelDocument | None:
-        """The weights; None before there are labels enough."""
+        """The fitted weights; None while there are too few labels."""
         if not self.is_known:
             return None
         return ModelDocument(self.description, self.weights.tolist(), self.offset)
 
     def arrays(self) -> Arrays:
-        """Every field by its name; points are rounded to single precision."""
+        """All fields by name; points are rounded to single precision."""
         arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
         return arrays | {"points": self.points.astype(np.float32)}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Self:
-        """The insight that gave ``arrays``."""
+        """Restore an insight from what ``arrays`` returned."""
         named: dict[str, Any] = dict(arrays)
         named["description"], named["offset"] = str(named["description"]), float(named["offset"])
         named["is_known"], named["points"] = bool(named["is_known"]), named["points"].astype(float)
@@ -175,7 +175,7 @@ def _seen(trajectory: Trajectory) -> Floats:
 
 
 def _features(scaled: Floats) -> Floats:
-    """psi(x) of each row (n, k): the numbers, and their products or, of many, their squares."""
+    """psi(x) of each row (n, k): the numbers and their products, or squares where k is large."""
     count = scaled.shape[1]
     if count > MOST_PRODUCTS:
         return np.hstack([scaled, scaled**2])
@@ -184,7 +184,7 @@ def _features(scaled: Floats) -> Floats:
 
 
 def _summary(bounds: InputScaling, episode: Trajectory) -> Floats:
-    """The features of an episode: of its mean and of its last observation, (2 d,)."""
+    """The features of an episode: mean and last observation, shape (2 d,)."""
     steps = _features(bounds(_seen(episode)))
     return np.concatenate([steps.mean(axis=0), steps[-1]])
 
@@ -200,7 +200,7 @@ def _fit(rows: Sequence[Floats], labels: Sequence[int]) -> LogisticFit:
 
 
 def _likeliest_deviation(rows: Floats, labels: Sequence[int]) -> float:
-    """The deviation under which the labels are most probable: how much observations matter."""
+    """The prior deviation of the weights that maximises the evidence of the labels."""
     kernel, given = rows @ rows.T, np.array(labels, dtype=np.float64)
     evidence = [
         laplace_log_evidence(deviation**2 * kernel + OFFSET_DEVIATION**2, given).log_evidence
@@ -210,7 +210,7 @@ def _likeliest_deviation(rows: Floats, labels: Sequence[int]) -> float:
 
 
 def _thinned(episode: Trajectory, episodes: int) -> Integers:
-    """The steps of an episode that are kept, evenly spaced, the last one among them."""
+    """Evenly spaced steps of an episode, always including the last."""
     most = max(1, MOST_NUMBERS // (episodes * _seen(episode).shape[1]))
     steps = np.linspace(len(episode) - 1, 0, min(most, len(episode)))
     return np.unique(np.round(steps).astype(np.int64))

@@ -23,9 +23,10 @@ LITERAL: dict[str, Any] = {  # the paper's text; the usual choice for ReLU where
 
 
 class ReinforceOptions(Options):
-    """How `reinforce` learns; the literal configuration changes the defaults of the rest."""
+    """How `reinforce` learns. The literal configuration changes the other defaults."""
 
     observes: ClassVar[bool] = True
+    needs_bounds: ClassVar[bool] = True
 
     kind: Literal["reinforce"] = Field(default="reinforce", description="this agent kind")
     configuration: Literal["working", "literal"] = Field(
@@ -44,7 +45,7 @@ class ReinforceOptions(Options):
         description='labels less their mean over the batch ("centred"), also divided by their '
         'deviation ("normalised"), or as they are ("raw")',
     )
-    step_size: float = Field(default=2e-3, strict=True, gt=0, le=10, description="of Adam")
+    step_size: float = Field(default=2e-3, strict=True, ge=1e-12, le=10, description="of Adam")
     output_scale: float = Field(
         default=0.01, strict=True, ge=0, le=10, description="of the last layer's first weights"
     )

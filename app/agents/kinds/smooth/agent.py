@@ -33,6 +33,7 @@ from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
 from app.planning.policies.uniform import plan_uniform
 from app.planning.problem import Plan, PlanBudget
+from app.wire.base import JsonObject
 
 _WORLD, _LABELS, _DRAWS = 11, 12, 13  # addresses of generators
 _LEAST_CENTRES = 100
@@ -41,7 +42,7 @@ _LEAST_GRID = 5
 
 
 class Smooth(Agent[SmoothOptions]):
-    """Plans in smooth dynamics for a smooth verdict."""
+    """Plans on a net of visited states, with learned dynamics and a learned label model."""
 
     insight_type: ClassVar[type[Insight]] = SmoothInsight
 
@@ -58,11 +59,11 @@ class Smooth(Agent[SmoothOptions]):
 
     @property
     def centres(self) -> int:
-        """How many centres a plan has, at most: fewer for a long horizon."""
+        """The largest number of centres of a plan; fewer for a long horizon."""
         return min(self.options.centres, _POLICY_NUMBERS // (_LEAST_GRID * self.spec.horizon))
 
     def check_budget(self) -> None:
-        """Refuse a horizon, or numbers of dimensions and actions, that no plan could hold."""
+        """Refuse a horizon, dimension or number of actions whose plans exceed the budget."""
         H, A, d = self.spec.horizon, self.spec.actions, len(self._bounds.low)
         if self.centres < _LEAST_CENTRES:
             raise BudgetExceeded(
@@ -81,19 +82,19 @@ class Smooth(Agent[SmoothOptions]):
             raise BudgetExceeded(what, needed, self.budget.bytes, lower)
 
     def abandon(self, trajectory: Trajectory) -> None:
-        """Learn where the actions of an episode led that will never be labelled."""
+        """Learn the transitions of an episode that never gets a label."""
         super().abandon(trajectory)
         if len(trajectory):
             self._abandoned.append(path_of(trajectory))
 
     def refit(self) -> None:
-        """Learn the world and the labels, so that the next plan does not have to."""
+        """Fit the dynamics and the labels now, so that the next `plan` is faster."""
         planner = self._current()
         if planner is not None:
             _ = planner.exploit
 
     def patience(self) -> int:
-        """Plan at every label first, later when labels, and good ones, are 1/30 more."""
+        """One label at first; later plan again when all or good labels grew by 1/30."""
         labels = len(self.experience.labels)
         return max(1, min(labels // 30, self.experience.positives // 30))
 
@@ -104,9 +105,9 @@ class Smooth(Agent[SmoothOptions]):
         pending: Sequence[Policy] = (),
         certify: bool = True,  # noqa: ARG002 - every kind takes it
     ) -> Plan:
-        """A plan on the net; uniform actions where nothing is known, or nothing seems better.
+        """Plan on the net; uniform actions if nothing is known or nothing seems better.
 
-        Nothing is certified: ``value`` is the chance of success that the model gives the policy.
+        Nothing is certified: ``value`` is the success probability of the policy in the model.
         """
         began = time.perf_counter()
         planner = self._current()
@@ -130,20 +131,20 @@ class Smooth(Agent[SmoothOptions]):
         return planner.learn(episode, rng, visits)
 
     def insight(self) -> SmoothInsight | None:
-        """What the exploit plan is made of; None before any step."""
+        """The label model, the exploit plan and the net; None before the first step."""
         planner = self._current()
         return None if planner is None else SmoothInsight.of(planner)
 
     def information(self, episodes: Sequence[int]) -> Floats:
-        """How much each label would teach about what labels depend on."""
+        """The expected information of each label about what labels depend on."""
         planner = self._current()
         if planner is None or not episodes:
             return np.zeros(len(episodes))
         played = {number: self._path(number) for number in episodes}
         return label_information(*planner.belief.predict(played))
 
-    def progress(self) -> dict[str, Any]:
-        """What the labels seem to depend on, and the size of what was learned."""
+    def progress(self) -> JsonObject:
+        """What the labels seem to depend on, and the size of the model."""
         planner = self._current()
         if planner is None:
             return {"steps": 0, "centres": 0, "labels_depend_on": None, "relevance": None}
@@ -156,14 +157,14 @@ class Smooth(Agent[SmoothOptions]):
         }
 
     def warnings(self) -> list[str]:
-        """What looks like a mistake in the specification."""
+        """Warn about likely mistakes in the specification."""
         found, planner = [], self._current()
         if self.spec.features is not None:
             found.append("`smooth` finds out by itself what labels depend on; features are unused.")
         return found + ([] if planner is None else planner.belief.world.warnings())
 
     def _path(self, episode: int) -> Path:
-        """An episode as a path; made again when its end was reported later."""
+        """An episode as a path; rebuilt when its end is reported later."""
         known, trajectory = self._paths.get(episode), self.experience.episodes[episode]
         reported = trajectory.final_observation is not None
         if known is None or (known.final is not None) != reported:
@@ -171,7 +172,7 @@ class Smooth(Agent[SmoothOptions]):
         return known
 
     def _current(self) -> Planner | None:
-        """The planner of all that is known now; None before any step."""
+        """The planner for everything known now; None before the first step."""
         world = self._learned_world()
         if world is None:
             return None
@@ -188,7 +189,7 @@ class Smooth(Agent[SmoothOptions]):
         return self._planner[1]
 
     def _learned_world(self) -> tuple[tuple[int, ...], Notes] | None:
-        """The world of the last checkpoint of the log; None before any transition."""
+        """The dynamics learned at the last checkpoint of the log; None before any transition."""
         numbers = [n for n, played in self.experience.episodes.items() if len(played)]
         numbers = numbers[: checkpoint(len(numbers))]
         given_up = self._abandoned[: checkpoint(len(self._abandoned))]
@@ -204,7 +205,7 @@ class Smooth(Agent[SmoothOptions]):
         return self._world
 
     def _own_arrays(self) -> Arrays:
-        """The steps of episodes that were given up; the rest is worked out from the log."""
+        """The steps of abandoned episodes; everything else is computed from the log."""
         return pack_paths(self._abandoned, len(self._bounds.low))
 
     def _load_own(self, arrays: Arrays) -> None:

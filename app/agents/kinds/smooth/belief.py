@@ -1,4 +1,4 @@
-"""What `smooth` believes at one point of the log: the world, and what labels depend on."""
+"""The belief of `smooth` at one point of the log: the dynamics, and what labels depend on."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from app.learning.arrays import Floats, Integers
 from app.learning.continuous.frame import Frame, Track
-from app.learning.continuous.process import Labels
-from app.learning.continuous.steps import Path
-from app.learning.continuous.verdict import (
+from app.learning.continuous.label_model import (
     Candidate,
-    Judge,
-    Verdict,
+    LabelModel,
+    SuccessLogit,
     candidates,
     weigh,
 )
+from app.learning.continuous.process import Labels
+from app.learning.continuous.steps import Path
 from app.learning.continuous.world import World
 from app.learning.randomness import generator
 from app.learning.selection.competition import checkpoint
@@ -30,7 +30,7 @@ OUTSIDE = -10.0  # the logit of a state outside the declared box, before any suc
 
 
 class Notes:
-    """What the beliefs about one world share: episodes as tracks, and shares of candidates."""
+    """Shared parts of all beliefs about one world: episodes as tracks, weights of candidates."""
 
     def __init__(self, world: World, horizon: int) -> None:
         self.world, self.horizon = world, horizon
@@ -39,7 +39,7 @@ class Notes:
         self._tracks: dict[tuple[int, bool], Track] = {}
 
     def track(self, episode: int, path: Path) -> Track:
-        """An episode as verdicts see it; another one once its end is reported."""
+        """An episode as the label model sees it; rebuilt once its end is reported."""
         key = episode, path.final is not None
         if key not in self._tracks:
             states = self.world.states_of(path, self.horizon)
@@ -48,7 +48,7 @@ class Notes:
 
 
 class Belief:
-    """A world, and what the labels given so far say about it."""
+    """Learned dynamics, and the label models fitted to the labels so far."""
 
     def __init__(
         self,
@@ -61,18 +61,18 @@ class Belief:
         self.good = sum(label for _, label in verdicts)
         self._notes, self._paths, self._seed = notes, paths, seed
         self._verdicts = verdicts
-        self.judge, self.labels = self._judge(verdicts)
+        self.label_model, self.labels = self._model_labels(verdicts)
 
     @cached_property
     def shares(self) -> Floats:
-        """How probable each candidate is, from the labels up to the last checkpoint."""
+        """The posterior probability of each candidate, by the labels up to a checkpoint."""
         labels = np.array([label for _, label in self._verdicts], dtype=np.float64)
         count = checkpoint(labels)
         last = self._verdicts[count - 1][0] if count else -1
         known = tuple(verdict for verdict in self._verdicts if verdict[0] <= last)
         found = self._notes.shares
         if known not in found:
-            found[known] = weigh(*self._judge(known), _CANDIDATES)
+            found[known] = weigh(*self._model_labels(known), _CANDIDATES)
         return found[known]
 
     @property
@@ -80,34 +80,34 @@ class Belief:
         """The most probable candidate."""
         return _CANDIDATES[int(np.argmax(self.shares))]
 
-    def mean(self) -> Verdict:
-        """The mean of the most probable candidate."""
-        return self.judge.mean(self.best)
+    def mean(self) -> SuccessLogit:
+        """The posterior mean of the most probable candidate."""
+        return self.label_model.mean(self.best)
 
-    def draw(self, spread: float, rng: np.random.Generator) -> Verdict:
-        """A candidate and its function, drawn from the posterior."""
+    def draw(self, spread: float, rng: np.random.Generator) -> SuccessLogit:
+        """Draw a candidate and its function from the posterior."""
         candidate = _CANDIDATES[int(rng.choice(len(_CANDIDATES), p=self.shares))]
-        return self.judge.draw(candidate, spread, rng)
+        return self.label_model.draw(candidate, spread, rng)
 
     def predict(self, paths: Mapping[int, Path]) -> tuple[Floats, Floats]:
         """Mean and deviation of the logit of each episode, by the most probable candidate."""
         tracks = [self._notes.track(episode, path) for episode, path in paths.items()]
-        return self.judge.predict(self.best, tracks)
+        return self.label_model.predict(self.best, tracks)
 
-    def _judge(self, verdicts: Sequence[tuple[int, int]]) -> tuple[Judge, Labels]:
+    def _model_labels(self, verdicts: Sequence[tuple[int, int]]) -> tuple[LabelModel, Labels]:
         rng = generator(self._seed, _SAMPLE, len(verdicts))
         chosen, labels = _collect(self._paths, verdicts, rng)
         tracks = [self._notes.track(episode, self._paths[episode]) for episode in chosen]
-        return Judge(self._notes.frame, tracks, labels, self.horizon), labels
+        return LabelModel(self._notes.frame, tracks, labels, self.horizon), labels
 
 
 def _collect(
     paths: Mapping[int, Path], verdicts: Sequence[tuple[int, int]], rng: np.random.Generator
 ) -> tuple[list[int], Labels]:
-    """The labelled episodes, or many of them, and what was said of each.
+    """Collect the labelled episodes, at most `MOST_EPISODES`, with their labels.
 
-    Of too many the rarer kind is kept first; those that are left out lend their weight to the
-    others of their kind.
+    The rarer label is kept first. An episode that is kept counts for those of its kind that are
+    left out.
     """
     given: dict[int, list[int]] = {}
     for episode, label in verdicts:
@@ -124,7 +124,7 @@ def _collect(
 
 
 def _representatives(good: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Integers, Floats]:
-    """Which episodes are kept, and how many each of them stands for."""
+    """Choose the episodes to keep, and how many episodes each represents."""
     kinds = sorted((np.flatnonzero(good == kind) for kind in (False, True)), key=len)
     few = min(len(kinds[0]), MOST_EPISODES // 2)
     sizes = (few, MOST_EPISODES - few)

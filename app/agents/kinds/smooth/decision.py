@@ -1,4 +1,4 @@
-"""What `smooth` plays next: success by all it knows, novelty, a draw, or uniform actions."""
+"""The next plan of `smooth`: exploit, seek novelty, plan for a posterior draw, or act uniformly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from app.agents.kinds.smooth.belief import OUTSIDE, Belief
 from app.learning.arrays import Floats
-from app.learning.continuous.verdict import Verdict
+from app.learning.continuous.label_model import SuccessLogit
 from app.planning.net.problem import NetModel, NetProblem
 from app.planning.net.sweep import solve
 from app.planning.policies.net import NetPolicy
@@ -33,7 +33,7 @@ class Decision:
 
 
 class Planner:
-    """Plans for one belief; what all its plans share is worked out once."""
+    """Plans for one belief, and caches what all plans share."""
 
     def __init__(self, belief: Belief) -> None:
         self.belief, self._world = belief, belief.world
@@ -43,13 +43,13 @@ class Planner:
 
     @cached_property
     def exploit(self) -> Decision:
-        """Plan for success alone: the mean verdict, wary of what was never visited."""
+        """Plan for success alone, with the posterior mean and a penalty for unvisited states."""
         wary = 1.0 - self._rarity(self._world.visits) / self.belief.horizon
         return self._decide(self.belief.mean(), wary, 0.0 * wary)
 
     @property
     def room(self) -> float:
-        """How much success there is still to gain, between 0 and 1."""
+        """The success still to gain, between 0 and 1."""
         good = self.belief.good
         if good == 0:
             return 1.0
@@ -57,7 +57,7 @@ class Planner:
 
     @property
     def bonuses(self) -> Floats:
-        """What exploring is worth to a learning plan, shape (K, A)."""
+        """The exploration bonus of each centre and action, shape (K, A)."""
         return _BONUS * self.room * self._rarity(self._world.visits) / self.belief.horizon
 
     def learn(self, episode: int, rng: np.random.Generator, pending: Floats) -> Decision | None:
@@ -79,7 +79,7 @@ class Planner:
     def _draw(
         self, spread: float, bonus: float, visits: Floats, rng: np.random.Generator
     ) -> Decision:
-        """Plan for a draw of the verdict, with a bonus for what was hardly ever visited."""
+        """Plan for a posterior draw, with a bonus for rarely visited states."""
         verdict = self.belief.draw(spread, rng)
         rarity = self._rarity(visits) / self.belief.horizon
         room = self.room
@@ -87,12 +87,12 @@ class Planner:
         if not self.belief.good:
             inside = self._world.inside(self._world.fine)
             scores = np.where(inside > 0, verdict.values, OUTSIDE)
-            verdict = Verdict(verdict.first, scores, verdict.flag, verdict.intercept)
+            verdict = SuccessLogit(verdict.first, scores, verdict.flag, verdict.intercept)
         return self._decide(verdict, 1.0 - (1.0 - room) * rarity, bonuses)
 
     def _novelty(self, visits: Floats) -> float:
-        """The largest mean novelty of a step that a plan can reach inside the box."""
-        nothing = Verdict(self.belief.horizon + 1, np.zeros(len(visits)), 0.0, -700.0)
+        """Plan for the largest mean novelty inside the box."""
+        nothing = SuccessLogit(self.belief.horizon + 1, np.zeros(len(visits)), 0.0, -700.0)
         bonuses = self._world.leads_inside * self._rarity(visits) / self.belief.horizon
         return self._decide(nothing, np.ones_like(bonuses), bonuses).value
 
@@ -100,7 +100,7 @@ class Planner:
     def _rarity(visits: Floats) -> Floats:
         return np.asarray(1.0 / (1.0 + visits))
 
-    def _decide(self, verdict: Verdict, factors: Floats, bonuses: Floats) -> Decision:
+    def _decide(self, verdict: SuccessLogit, factors: Floats, bonuses: Floats) -> Decision:
         H = self.belief.horizon
         counted = max(H + 1 - verdict.first, 1)
         problem = NetProblem(

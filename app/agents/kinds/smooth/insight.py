@@ -1,4 +1,4 @@
-"""The insight of `smooth`: what its verdict, its plan and its net of centres say."""
+"""The insight of `smooth`: its label model and its exploit plan on the centres of the net."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDEST = 1e6  # a box that is wider is drawn by the centres instead
 
 @dataclass(frozen=True)
 class SmoothInsight(Insight):
-    """The mean verdict on the centres of the net, and what the exploit plan makes of them."""
+    """The posterior mean of the label model on the centres, and values of the exploit plan."""
 
     description: str
     centre: Floats  # (d,), with `unit` the scaling of observations
@@ -41,7 +41,7 @@ class SmoothInsight(Insight):
 
     @classmethod
     def of(cls, planner: Planner) -> SmoothInsight:
-        """What a planner knows."""
+        """Build the insight of a planner."""
         belief, world, decision = planner.belief, planner.belief.world, planner.exploit
         verdict, seen = belief.mean(), world.scaling.back(world.fine)
         wide = world.bounds.high - world.bounds.low > _WIDEST
@@ -68,12 +68,12 @@ class SmoothInsight(Insight):
         return Scaling(self.centre, self.unit, self.relevance)(observations)
 
     def _at(self, z: Floats, values: Floats) -> Floats:
-        """Values of the centres, interpolated at points (n, d)."""
+        """Interpolate values of the centres at points (n, d)."""
         chosen, weights = interpolate(z, self.centres, neighbours(z.shape[1]))
         return np.asarray((values[chosen] * weights).sum(axis=1))
 
     def share(self, trajectory: Trajectory) -> Shares | None:
-        """What the state after each step adds; an early end adds the rest."""
+        """The contribution of the state after each step; an early end contributes the rest."""
         if not len(trajectory) or trajectory.observations is None:
             return None
         first, horizon = self.span.tolist()
@@ -94,7 +94,7 @@ class SmoothInsight(Insight):
         memory: tuple[int, ...],
         rng: np.random.Generator,  # noqa: ARG002 - nothing is drawn
     ) -> StepExplanation | None:
-        """What the plan expects of the action, and how often its outcome was visited."""
+        """The success that the plan expects of the action, and visits near its outcome."""
         if not len(played) or played.observations is None:
             return None
         row, action = played.observations[-1], int(played.actions[-1])
@@ -108,7 +108,7 @@ class SmoothInsight(Insight):
         return StepExplanation(visits, min(max(quality - bonus, 0.0), 1.0), share)
 
     def success_map(self, dimensions: tuple[int, int] | None = None) -> SuccessMap | None:
-        """The means over the centres in each cell of two numbers, the most relevant by default."""
+        """Means over the centres in each cell of two numbers, by default the most relevant."""
         chosen = dimensions or tuple(np.argsort(-self.relevance, kind="stable")[:2].tolist())
         axes = tuple(Axis(d, float(self.low[d]), float(self.high[d]), CELLS) for d in chosen)
         cells, size = self._cells(axes), CELLS ** len(axes)
@@ -132,7 +132,7 @@ class SmoothInsight(Insight):
         )
 
     def _cells(self, axes: tuple[Axis, ...]) -> Integers:
-        """The cell of every centre; what lies outside counts to the cell at the edge."""
+        """The cell of every centre; centres outside the bounds go to the nearest cell."""
         seen = Scaling(self.centre, self.unit, self.relevance).back(self.centres)
         cells = np.zeros(len(seen), dtype=np.int64)
         for axis in axes:
@@ -141,16 +141,16 @@ class SmoothInsight(Insight):
         return cells
 
     def document(self) -> ModelDocument | None:
-        """The verdict's values on the centres."""
+        """The values of the label model on the centres."""
         return ModelDocument(self.description, self.values.tolist(), float(self.logits[0]))
 
     def arrays(self) -> Arrays:
-        """Every field by its name."""
+        """All fields by name."""
         return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Self:
-        """The insight that gave ``arrays``."""
+        """Restore an insight from what ``arrays`` returned."""
         named: dict[str, Any] = dict(arrays)
         return cls(**named | {"description": str(named["description"])})
 

@@ -1,4 +1,4 @@
-"""The log of `smooth`: every episode as a path, and how much of it the world is learned from."""
+"""The log of `smooth`: episodes as paths, and the checkpoints at which dynamics are learned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GROWTH = 1.1  # the world is learned again when the log is so many times longer
 
 
 def path_of(trajectory: Trajectory) -> Path:
-    """An episode of an agent that sees numbers, as a path."""
+    """Convert an episode with observations to a path."""
     assert trajectory.observations is not None  # the experience has refused the others
     return Path(
         trajectory.observations, trajectory.actions, trajectory.final_observation, trajectory.ended
@@ -23,7 +23,7 @@ def path_of(trajectory: Trajectory) -> Path:
 
 
 def checkpoint(count: int) -> int:
-    """How many of the first ``count`` episodes the world is learned from."""
+    """The number of first episodes that the dynamics are learned from, given ``count``."""
     rung = 0
     while (following := max(rung + 1, int(np.ceil(_GROWTH * rung)))) <= count:
         rung = following
@@ -46,7 +46,7 @@ def pack_paths(paths: Sequence[Path], dimensions: int) -> Arrays:
 
 
 def unpack_paths(arrays: Arrays) -> list[Path]:
-    """The paths that `pack_paths` was given."""
+    """Unpack what `pack_paths` returned."""
     try:
         cuts = np.cumsum(arrays["lengths"])[:-1]
         parts = zip(

@@ -1,4 +1,4 @@
-"""Episodes that run side by side: which states they are going to visit."""
+"""Episodes that run side by side: the states that they are expected to visit."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _MOST = 8  # of more running episodes the newest stand for all
 def expected_visits(
     world: World, pending: Sequence[Policy], horizon: int, rng: np.random.Generator
 ) -> Floats:
-    """Where the pending policies will go in the learned world, states in z of shape (n, d)."""
+    """Simulate the pending policies in the learned dynamics; states in z, shape (n, d)."""
     walks = [_walk(world, policy, horizon, rng) for policy in pending[-_MOST:]]
     return np.concatenate([np.empty((0, world.fine.shape[1])), *walks])
 
 
 def _walk(world: World, policy: Policy, horizon: int, rng: np.random.Generator) -> Floats:
-    """One episode of a policy on the net, the states after each action, shape (n, d)."""
+    """Simulate one episode of a policy on the net; the states after each action, (n, d)."""
     columns, weights = world.moves
     z = world.starts[rng.integers(len(world.starts))]
     memory: tuple[int, ...] = ()

@@ -1,9 +1,9 @@
-"""Posterior sampling, the default: it needs the fewest labels.
+"""Posterior sampling (Thompson sampling), the default kind: it needs the fewest labels.
 
-For every plan it draws weights from the posterior of the label model, plans for them in the
-estimated transitions with a bonus on rarely visited places, and keeps the better of a few such
-draws. Both shrink with the success that there is still to gain. First of all it draws what to
-believe in: one of the maps of `auto`, or one of the ways to read a given one.
+For every plan it draws a feature map (one of those of `auto`, or one prior of a given map), draws
+weights from its posterior, and plans for them in the estimated transitions with a bonus on rarely
+visited cells. It keeps the best of a few such draws. The spread of the draws and the bonus shrink
+with the success still to gain.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.agents.base import Mode
-from app.agents.belief import Belief, Prior
 from app.agents.kinds.thompson.options import ThompsonOptions
-from app.agents.model_based import ModelBased
 from app.agents.spec import AgentSpec
+from app.agents.tabular.belief import Belief, Prior
+from app.agents.tabular.model_based import ModelBased
 from app.learning.arrays import Floats
 from app.learning.randomness import generator
 from app.learning.selection.competition import (
@@ -39,7 +39,7 @@ _SWAY = 0.3  # share of an action's luck that is the same everywhere; more would
 
 
 class Thompson(ModelBased[ThompsonOptions]):
-    """Samples what labels may mean and plans for it."""
+    """Samples weights from the posterior and plans for them."""
 
     _choices: tuple[Candidate, ...]  # one for each belief
 
@@ -66,7 +66,7 @@ class Thompson(ModelBased[ThompsonOptions]):
         pending: Sequence[Policy] = (),
         certify: bool = True,
     ) -> Plan:
-        """The best of a few draws; in ``exploit`` the estimate of the most probable map."""
+        """Plan for the best of a few posterior draws; ``exploit`` plans for the estimate."""
         shares = self.shares()
         if mode == "exploit":
             return self.exploit(self.best().follow(self.experience), self.options.epsilon, certify)
@@ -96,21 +96,21 @@ class Thompson(ModelBased[ThompsonOptions]):
         return self.beliefs[int(np.argmax(self.shares()))]
 
     def bonuses(self) -> Floats:
-        """The visit bonus, as large as there is success to gain."""
+        """The visit bonus, scaled by the success still to gain."""
         room = self.room(self.best().follow(self.experience))
         return self.visit_bonus(self.options.visit_bonus * room, 0, ())
 
     def _search(
         self, bonus: Floats, room: float, doubt: float, rng: np.random.Generator
     ) -> tuple[Floats, TransitionModel]:
-        """What visits are worth, and where they lead.
+        """The bonus of visits and the transitions to plan in, both randomised for untried pairs.
 
-        As long as no plan is known to succeed, luck decides both for what was never tried: a
-        plan cannot change its mind within an episode, and with the same bonus at every step it
-        would run into the same wall to the end, as would the episodes beside it. Some of an
-        action's luck holds everywhere: who never keeps to a direction does not get far. Once
-        something succeeds luck would only lead away from it. But now and then what was tried is
-        doubted: an action that was unlucky a few times would otherwise never be taken again.
+        While no plan is known to succeed, the bonus and the successor of untried pairs are drawn at
+        random: a plan is fixed within an episode, and with equal bonuses it would repeat one
+        useless action, as would the episodes beside it. Part of an action's draw is shared by all
+        states, so that plans keep a direction. Once a plan succeeds the randomness would only lead
+        away from it. Tried pairs are doubted now and then: an action that was unlucky a few times
+        would otherwise never be taken again.
         """
         counts = self.experience.transitions
         if room > _SEARCHING:
@@ -121,7 +121,7 @@ class Thompson(ModelBased[ThompsonOptions]):
         return bonus, counts.draw(rng) if rng.random() < doubt else counts.estimate()
 
     def shares(self) -> Floats:
-        """How probable each candidate is, from the labels up to the last checkpoint."""
+        """The posterior probability of each candidate, by the labels up to a checkpoint."""
         known = self._known()
         key = np.array(known, dtype=np.int64).tobytes()
         if self._weighed is None or self._weighed[0] != key:
@@ -131,7 +131,7 @@ class Thompson(ModelBased[ThompsonOptions]):
         return self._weighed[1]
 
     def _known(self) -> list[tuple[int, int]]:
-        """The labels that the maps are weighed by: all labels of an episode, or none."""
+        """The labels up to the last checkpoint; all labels of an episode, or none."""
         labels = self.experience.sorted_labels()
         count = checkpoint(np.array([label for _, label in labels]))
         last = labels[count - 1][0] if count else -1

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from app.agents.options import PlanningOptions, TunedOptions
-from app.wire.features import AutoFeatures, Features
+from app.wire.specification.features import AutoFeatures, Features
 
 
 class ThompsonOptions(PlanningOptions, TunedOptions):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from app.agents.kinds.ucbvi.options import UcbviOptions
-from app.agents.optimist import GridOptimist
+from app.agents.tabular.optimist import GridOptimist
 
 
 class Ucbvi(GridOptimist[UcbviOptions]):
-    """Plans for the optimistic model from the first episode on."""
+    """Plans in the optimistic model from the first episode on."""

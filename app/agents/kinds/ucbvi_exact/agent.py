@@ -18,9 +18,9 @@ import numpy as np
 from scipy.special import expit
 
 from app.agents.base import Mode
-from app.agents.belief import Learned
 from app.agents.kinds.ucbvi_exact.options import UcbviExactOptions
-from app.agents.optimist import Optimist
+from app.agents.tabular.belief import Learned
+from app.agents.tabular.optimist import Optimist
 from app.errors import BudgetExceeded
 from app.learning.arrays import Floats, Integers
 from app.learning.paper.regret_bounds import optimism_regret
@@ -39,10 +39,10 @@ _LOWER = (
 
 
 class UcbviExact(Optimist[UcbviExactOptions]):
-    """Plans for the best that the data leave possible, one decision for every history."""
+    """Plans exactly for the optimistic reward, with one decision for every history."""
 
     def check_budget(self) -> None:
-        """Refuse a problem whose full tree of histories is too large."""
+        """Refuse a problem whose tree of histories exceeds the budget."""
         spaces = self.spaces
         start = np.ones(spaces.states) if self.given_start is None else self.given_start
         unknown = TransitionCounts(spaces).estimate()
@@ -86,11 +86,11 @@ class UcbviExact(Optimist[UcbviExactOptions]):
         epsilon: float,  # noqa: ARG002 - exact, whatever is asked for
         certify: bool,  # noqa: ARG002
     ) -> Plan:
-        """The best policy for the estimate itself."""
+        """The best policy for the estimate."""
         return self._over_histories(_worth(learned, None, np.zeros(self.spaces.shape)))
 
     def optimistic(self, learned: Learned, episode: int, pending: Sequence[Policy] = ()) -> Worth:
-        """mu~: the paper's own, or with scales that learn within a reasonable number of labels."""
+        """mu~ with the paper's constants, or with tuned ones that need far fewer labels."""
         if self._paper:
             scale, bonuses = self.confidence_radius(), self.exploration_bonus()
             design = self.design(learned)

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from app.agents.base import Mode
-from app.agents.belief import Learned
 from app.agents.kinds.ucbvi_explore.exploration import Exploration, Knowledge
 from app.agents.kinds.ucbvi_explore.options import UcbviExploreOptions
 from app.agents.kinds.ucbvi_explore.size import exploration_size, sentence
-from app.agents.optimist import GridOptimist
 from app.agents.spec import AgentSpec
+from app.agents.tabular.belief import Learned
+from app.agents.tabular.optimist import GridOptimist
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.arrays import Arrays, Floats
 from app.learning.logistic.labelled import LabelledTrajectories
@@ -35,6 +35,7 @@ from app.planning.policies.mixture import MixturePolicy
 from app.planning.policies.uniform import plan_uniform
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reward.planner import plan_reward
+from app.wire.base import JsonObject
 
 REWARD_WORK = 1e7  # successors read by a reward-space plan, past which finer is not worth it
 EXAMPLES, ENTRIES = 5, 5  # directions to report, and the features to name of each
@@ -43,7 +44,7 @@ _COIN = 4  # address of the generator
 
 
 class UcbviExplore(GridOptimist[UcbviExploreOptions]):
-    """Explores the feature space without labels first, and a little for ever after."""
+    """Explores the feature space without labels, then plans optimistically."""
 
     theorem: ClassVar[int] = ALGORITHM_3
 
@@ -51,7 +52,9 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         super().__init__(spec, budget)
         features = self.beliefs[0].features.by_steps
         if features is None:
-            raise InvalidValue("features.kind", "one_hot or table: events are no sum over steps")
+            raise InvalidValue(
+                "features.kind", "one_hot or table: events and automata are no sums over steps"
+            )
         self.features = features
         self._episodes, self.size = exploration_size(self.options, features)
         first = self._first_direction(features.dimension)
@@ -69,19 +72,19 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
 
     @property
     def episodes(self) -> int:
-        """N, as given, or what the constants ask for."""
+        """N as given, or as the constants require."""
         return self._episodes
 
     def _knowledge(self) -> Knowledge:
         return Knowledge.of(self.experience.transitions, self.start())
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
-        """Learn the transitions, and how far exploration has come with them."""
+        """Learn the transitions of an episode, and advance exploration."""
         super().finish(episode, trajectory)
         self.exploration.observe(trajectory, self._knowledge)
 
     def patience(self) -> int:
-        """Zero: EULER learns without labels, and later the chance to explore falls with t."""
+        """Zero: EULER learns without labels, and later exploring depends on t."""
         return 0
 
     def plan(
@@ -91,7 +94,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         pending: Sequence[Policy] = (),
         certify: bool = True,
     ) -> Plan:
-        """Explore without a label; later the mixture or the optimistic plan, with one."""
+        """Explore without a label; afterwards the mixture or the optimistic plan, with one."""
         if mode == "exploit":
             return super().plan(episode, mode, pending, certify)
         if not self.exploration.is_done:
@@ -177,7 +180,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         return condition_bound(d, self.episodes, omega, t, found.episodes)
 
     def check_budget(self) -> None:
-        """Refuse also what exploration could never keep in memory."""
+        """Refuse a specification whose exploration could not fit in memory."""
         super().check_budget()
         H, S, _ = self.spaces.shape
         per_loop = 8.0 * self.features.dimension + 4.0 * H * S
@@ -188,8 +191,8 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
                 "lower algorithm.max_loops, the horizon or the number of states",
             )  # fmt: skip
 
-    def progress(self) -> dict[str, Any]:
-        """Where exploration is, how long it may still take, and what it could not reach."""
+    def progress(self) -> JsonObject:
+        """The phase of exploration, the episodes it may still take, and directions not reached."""
         found, size = self.exploration, self.size
         whole = replace(found.coverage, active=None)
         return {
@@ -208,8 +211,8 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
             "not_reached": self._not_reached() if found.is_done else None,
         }
 
-    def _not_reached(self) -> dict[str, Any]:
-        """The number of directions that exploration did not fill, and some of them."""
+    def _not_reached(self) -> JsonObject:
+        """The number of directions that exploration did not cover, and some of them."""
         count, directions = self.exploration.coverage.unreached(EXAMPLES)
         examples = []
         for direction in directions:
@@ -219,7 +222,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         return {"directions": count, "of": self.features.dimension, "examples": examples}
 
     def warnings(self) -> list[str]:
-        """What the paper's theory misses here, and how long its constants make exploration."""
+        """Warn where the paper's assumptions fail, and about long exploration."""
         features, found = self.features, super().warnings()
         if self._paper:
             found.append(sentence(self.size))

@@ -53,7 +53,7 @@ _DIRECTIONS = 3  # address of the generator
 
 @dataclass(frozen=True)
 class ExplorationSize:
-    """How much to explore, and how optimistic EULER is."""
+    """The length of exploration, and the optimism of EULER."""
 
     omega: float
     n_euler: int
@@ -64,18 +64,18 @@ class ExplorationSize:
 
     @property
     def per_loop(self) -> int:
-        """The episodes of one loop."""
+        """The number of episodes in one loop."""
         return self.n_euler + self.n_eval
 
     @property
     def most_episodes(self) -> int:
-        """The most episodes that exploration takes."""
+        """The largest number of episodes that exploration can take."""
         return self.most_loops * self.per_loop
 
 
 @dataclass(frozen=True)
 class Knowledge:
-    """The transitions as known at one moment."""
+    """The estimated transitions and visit counts at one moment."""
 
     model: TransitionModel
     counts: Floats  # (S*A,): the known successors
@@ -83,12 +83,12 @@ class Knowledge:
 
     @classmethod
     def of(cls, transitions: TransitionCounts, start: Floats) -> Knowledge:
-        """What was counted."""
+        """Estimate from counted transitions."""
         return cls(transitions.estimate(), transitions.successors(), start)
 
 
 class Exploration:
-    """Where Algorithm 2 is, one finished episode after the other."""
+    """The state of Algorithm 2, updated after every finished episode."""
 
     def __init__(
         self,
@@ -115,18 +115,18 @@ class Exploration:
 
     @property
     def is_done(self) -> bool:
-        """Whether the mixture is found, or the search for more of it was ended."""
+        """Whether the mixture is complete, or the search for more policies has ended."""
         return self.phase == "done"
 
     @property
     def loops(self) -> int:
-        """The number of whole loops."""
+        """The number of complete loops."""
         return len(self.coverage.averages)
 
     def plan(self, now: Knowledge) -> Plan:
-        """The next episode: EULER's for the direction of this loop, or one more to evaluate U_n.
+        """Plan the next episode: EULER's plan for this direction, or U_n to evaluate it.
 
-        Its value is what v_n . phi(tau) is expected to be, by optimism or in the estimate.
+        Its value is the expected v_n . phi(tau), by optimism or in the estimate.
         """
         began = time.perf_counter()
         euler = self._euler(self.direction, now)
@@ -134,8 +134,8 @@ class Exploration:
         policy, value = _policy(euler), upper
         if self.phase == "evaluation":
             policy = self.policies[-1]
-            where = occupancy(now.model, now.start, policy.actions)
-            mean = self.direction @ self.features.mean(where) / self.scale
+            reached = occupancy(now.model, now.start, policy.actions)
+            mean = self.direction @ self.features.mean(reached) / self.scale
             value = min(float(mean), upper)
         table, seconds = policy.actions, time.perf_counter() - began
         return Plan(
@@ -149,10 +149,10 @@ class Exploration:
         return np.array(tables, dtype=np.int32).reshape(-1, H, S)
 
     def observe(self, trajectory: Trajectory, now: Callable[[], Knowledge]) -> None:
-        """Take in one finished episode; ``now`` gives what is known with it, where that matters.
+        """Add one finished episode; ``now`` returns the estimate that includes it, if needed.
 
-        Every episode counts for EULER, whoever played it. For the evaluation only one with the
-        actions of U_n does: what was started before and is still on its way must not count.
+        Every episode counts for EULER. For the evaluation an episode counts only if it took the
+        actions of U_n: an episode that started before the evaluation did not play U_n.
         """
         if self.is_done:
             return
@@ -177,7 +177,7 @@ class Exploration:
         self._turn(now)
 
     def _turn(self, now: Knowledge) -> None:
-        """Begin the next loop, or end."""
+        """Begin the next loop, or end exploration."""
         rng = generator(self.seed, _DIRECTIONS, self.loops)
         while not self.coverage.is_covered and self.loops < self.size.most_loops:
             direction, promise = self._most_reachable(now, rng)
@@ -188,10 +188,10 @@ class Exploration:
         self.phase = "done"
 
     def _most_reachable(self, now: Knowledge, rng: np.random.Generator) -> tuple[Floats, float]:
-        """Of the directions covered least, one that the optimistic plan reaches well.
+        """Choose a direction among those covered least that the optimistic plan reaches well.
 
-        From a random one, by turns: the plan for a direction, then the direction that the plan's
-        average features point to. Each round gains; the best of a few starts is taken.
+        From a random direction, alternate: plan for the direction, then take the direction of the
+        plan's average features. Each round improves; the best of a few random starts is taken.
         """
         best, promise = np.zeros(self.features.dimension), -math.inf
         for _ in range(RESTARTS if self.coverage.tied > 1 else 1):
@@ -203,8 +203,8 @@ class Exploration:
                 if value <= found + BETTER or self.coverage.tied == 1:
                     break
                 found = value
-                where = occupancy(now.model, now.start, plan.actions)
-                novel = self.coverage.novel(self.features.mean(where))
+                reached = occupancy(now.model, now.start, plan.actions)
+                novel = self.coverage.novel(self.features.mean(reached))
                 if not novel.any():
                     break
                 direction = _unit(novel)
@@ -214,7 +214,7 @@ class Exploration:
         return self.coverage.novel(rng.standard_normal(self.features.dimension))
 
     def _better_sign(self, direction: Floats, now: Knowledge) -> tuple[Floats, EulerPlan, float]:
-        """The direction or its opposite, whichever optimism promises more of."""
+        """The direction or its opposite, whichever has the larger optimistic value."""
         plans = [(sign * direction, self._euler(sign * direction, now)) for sign in (1.0, -1.0)]
         values = [float(now.start @ plan.upper[0]) for _, plan in plans]
         better = int(values[1] > values[0])
@@ -241,7 +241,7 @@ class Exploration:
         }
 
     def load(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from ``arrays``, to the bit."""
+        """Load what ``arrays`` returned; the state is the same to the bit."""
         try:
             active = None if arrays["whole"] else arrays["active"]
             phase, self.count, self.episodes = (int(number) for number in arrays["counters"])

@@ -6,9 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.agents.options import GridOptions
+from app.agents.options import MOST_EPISODES, GridOptions
 
-MOST_EPISODES = 10**18
 SMALLEST_OMEGA = 1e-6  # the paper's constants divide by its fourth power
 
 
@@ -51,14 +50,14 @@ class UcbviExploreOptions(GridOptions):
         description="evaluation's episodes per loop",
     )
     max_loops: int | None = Field(
-        default=None, strict=True, ge=1, description="the most directions to seek"
+        default=None, strict=True, ge=1, le=10**9, description="the most directions to seek"
     )
     euler_scale: float = Field(
-        default=0.01, strict=True, gt=0, le=1, description="of EULER's confidence term (tuned)"
+        default=0.01, strict=True, ge=1e-9, le=1, description="of EULER's confidence term (tuned)"
     )
     euler_constant: float = Field(
-        default=1.0, strict=True, gt=0, le=1e6, description="C1 of n_euler (paper)"
+        default=1.0, strict=True, ge=1e-9, le=1e6, description="C1 of n_euler (paper)"
     )
     eval_constant: float = Field(
-        default=1.0, strict=True, gt=0, le=1e6, description="C2 of n_eval (paper)"
+        default=1.0, strict=True, ge=1e-9, le=1e6, description="C2 of n_eval (paper)"
     )

@@ -1,11 +1,12 @@
-"""How much `ucbvi_explore` explores: the numbers that follow from its options."""
+"""The size of exploration of `ucbvi_explore`, computed from its options."""
 
 from __future__ import annotations
 
 import math
 
 from app.agents.kinds.ucbvi_explore.exploration import ExplorationSize
-from app.agents.kinds.ucbvi_explore.options import MOST_EPISODES, UcbviExploreOptions
+from app.agents.kinds.ucbvi_explore.options import UcbviExploreOptions
+from app.agents.options import MOST_EPISODES
 from app.errors import InvalidValue
 from app.learning.features.base import StepFeatures
 from app.learning.paper.confidence import ALGORITHM_3, delta_of_bounds
@@ -68,7 +69,7 @@ def _size(
 def _needed(
     size: ExplorationSize, options: UcbviExploreOptions, dimension: int, episodes: int
 ) -> int:
-    """What N must exceed: all that exploration may take, or three times one tuned loop."""
+    """The number that N must exceed: all of exploration, or three tuned loops."""
     if not size.most_loops:
         return TUNED_SHARE * size.per_loop - 1
     if options.constants == "paper" and options.max_loops is None:
@@ -77,7 +78,7 @@ def _needed(
 
 
 def _least(options: UcbviExploreOptions, features: StepFeatures, omega: float) -> int:
-    """The least N that is more than the exploration which it asks for itself."""
+    """The smallest N that exceeds the exploration it requires."""
     episodes, needed = 1, 1
     while needed >= episodes:
         episodes = needed + 1
@@ -92,7 +93,7 @@ def _least(options: UcbviExploreOptions, features: StepFeatures, omega: float) -
 
 
 def sentence(size: ExplorationSize) -> str:
-    """What exploration means in episodes, for people."""
+    """The length of exploration in one sentence, for warnings."""
     return (
         f"Exploration takes up to {size.most_episodes:,} episodes without labels: at most "
         f"{size.most_loops:,} loops of {size.n_euler:,} for EULER and {size.n_eval:,} to evaluate."

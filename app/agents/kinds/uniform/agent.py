@@ -1,4 +1,4 @@
-"""The baseline every curve is drawn against: every action with the same probability."""
+"""Uniformly random actions: the baseline of every learning curve."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.planning.problem import Plan
 
 
 class Uniform(Agent[UniformOptions]):
-    """Acts uniformly at random and learns nothing from labels."""
+    """Acts uniformly at random and does not learn."""
 
     def plan(
         self,

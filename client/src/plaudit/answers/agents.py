@@ -16,8 +16,8 @@ class Space:
     kind: str
     n: int | None = None
     values: list[str] | None = None
-    low: list[float] | None = None
-    high: list[float] | None = None
+    low: list[float | None] | None = None
+    high: list[float | None] | None = None
     bins: list[int] | None = None
 
 
@@ -49,6 +49,33 @@ class PlanView:
     seconds: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class SuccessView:
+    """How often evaluations were good, with 95 % bounds that hold whenever they are looked at."""
+
+    episodes: int
+    good: int
+    success: float
+    low: float
+    high: float
+    at_least: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionSuccessView(SuccessView):
+    """The evaluations of one policy version."""
+
+    policy_version: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationView(SuccessView):
+    """The evaluations of an agent: all of them, the recent ones, and by policy version."""
+
+    recent: SuccessView
+    versions: list[VersionSuccessView]
+
+
 @dataclass(frozen=True)
 class AgentView:
     """An agent: its specification and where it stands."""
@@ -65,6 +92,7 @@ class AgentView:
     learning: Learning
     learning_error: str | None
     success_rate: float | None
+    evaluation: EvaluationView | None
     plan: PlanView | None
     metadata: Metadata
     progress: dict[str, Any]

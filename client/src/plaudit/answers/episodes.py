@@ -21,10 +21,12 @@ class EpisodeSummary:
     number: int
     external_id: str | None
     mode: Mode
+    learn_transitions: bool
     status: Status
     label_required: bool
     labels_wanted: int
     labels_given: int
+    cannot_tell: int
     label: Label | None
     policy_version: int
     horizon: int
@@ -55,20 +57,30 @@ class StepView:
 
 @dataclass(frozen=True)
 class LabelChange:
-    """A label that an episode was given; null where one was withdrawn."""
+    """A label that an episode was given; without one a withdrawal, unless ``cannot_tell``."""
 
     label: Label | None
     labeller: str | None
     comment: str | None
     at: datetime
+    cannot_tell: bool
 
 
 @dataclass(frozen=True)
-class VerdictView:
+class LabelView:
     """The label of one labeller that holds now."""
 
     label: Label
     labeller: str | None
+    at: datetime
+
+
+@dataclass(frozen=True)
+class CannotTellView:
+    """A labeller who answered that the episode cannot be judged."""
+
+    labeller: str | None
+    reason: str
     at: datetime
 
 
@@ -79,20 +91,26 @@ class EpisodeView(EpisodeSummary):
     steps: list[StepView]
     final: State | None
     terminated: bool
-    verdicts: list[VerdictView]
+    verdicts: list[LabelView]
+    undecided: list[CannotTellView]
     labels: list[LabelChange]
     predicted: float | None
     after_end: float | None
 
 
 @dataclass(frozen=True)
-class VerdictAnswer:
-    """The label of an episode as it is stored now."""
+class LabelAnswer:
+    """The label of an episode as it is stored now.
+
+    ``verdicts`` is ``labels_given`` by its name in the first edition.
+    """
 
     episode: str
     label: Label | None
+    labels_given: int
     verdicts: int
     labels_wanted: int
+    cannot_tell: int
     status: Status
     learning: Learning
     policy_version: int
@@ -131,5 +149,5 @@ class LabelResult:
     """The label that one entry of many stored, or its problem."""
 
     episode: str
-    result: VerdictAnswer | None = None
+    result: LabelAnswer | None = None
     problem: Problem | None = None

@@ -15,6 +15,7 @@ class KeyView:
     id: str
     name: str
     role: Role
+    agents: list[str] | None
     created_at: datetime
     revoked_at: datetime | None
 

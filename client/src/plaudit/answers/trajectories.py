@@ -8,12 +8,20 @@ from plaudit.answers.values import Action, Label, Learning, Metadata, Mode, Stat
 
 
 @dataclass(frozen=True)
-class LoggedVerdict:
+class LoggedLabel:
     """The label that one labeller gave."""
 
     label: Label
     labeller: str | None = None
     comment: str | None = None
+
+
+@dataclass(frozen=True)
+class LoggedCannotTell:
+    """A labeller who could not tell."""
+
+    reason: str
+    labeller: str | None = None
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,9 @@ class ExportedEpisode:
     terminated: bool
     label: Label | None
     labels_wanted: int
-    verdicts: list[LoggedVerdict]
+    verdicts: list[LoggedLabel]
+    undecided: list[LoggedCannotTell] = field(default_factory=list)
+    learn_transitions: bool = True
     external_id: str | None = None
     metadata: Metadata = field(default_factory=dict)
 

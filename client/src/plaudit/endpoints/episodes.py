@@ -10,7 +10,7 @@ from plaudit._core.parsing import parse
 from plaudit._core.session import Page, Pager
 from plaudit.answers.episodes import EpisodeSummary, EpisodeView, StartedEpisode
 from plaudit.answers.steps import StepAnswer
-from plaudit.answers.values import Status
+from plaudit.answers.values import PlayMode, Status
 from plaudit.endpoints.body import given, idempotent, path
 from plaudit.endpoints.paging import page_request, read_page
 from plaudit.problems import AlreadyFinished, EpisodeOver
@@ -21,7 +21,8 @@ Order = Literal["informative", "oldest", "newest"]
 def start_episode(
     agent: str,
     *,
-    mode: Literal["learn", "exploit"] = "learn",
+    mode: PlayMode = "learn",
+    learn_transitions: bool = True,
     external_id: str | None = None,
     metadata: Mapping[str, object] | None = None,
     labels_wanted: int | None = None,
@@ -32,11 +33,13 @@ def start_episode(
     """Start an episode; its policy is pinned now.
 
     By default the start waits for learning that is under way; ``wait=False`` starts at once, for
-    fleets. ``mode="exploit"`` plays without exploration. With a first ``state`` the answer has the
-    ``first_step``.
+    fleets. ``mode="exploit"`` plays without exploration, and ``mode="evaluate"`` also wants no
+    label; ``learn_transitions=False`` then learns nothing from it. With a first ``state`` the
+    answer has the ``first_step``.
     """
     body = given(
         mode=mode,
+        learn_transitions=None if learn_transitions else False,
         external_id=external_id,
         metadata=metadata,
         labels_wanted=labels_wanted,

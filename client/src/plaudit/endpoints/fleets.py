@@ -10,7 +10,12 @@ from plaudit._core.flow import Flow, Reply, Request, json_request
 from plaudit._core.parsing import parse
 from plaudit.answers.episodes import FinishResult, LabelResult, StartResult
 from plaudit.answers.steps import StepResult
-from plaudit.answers.trajectories import ExportedEpisode, LoggedVerdict, TrajectoriesAnswer
+from plaudit.answers.trajectories import (
+    ExportedEpisode,
+    LoggedCannotTell,
+    LoggedLabel,
+    TrajectoriesAnswer,
+)
 from plaudit.endpoints.body import given, idempotent, path
 from plaudit.errors import InvalidArgument, UnexpectedAnswer
 
@@ -36,9 +41,12 @@ class Trajectory:
     label: object = None
     terminated: bool | None = None
     status: str | None = None
+    mode: str | None = None
+    learn_transitions: bool = True
     external_id: str | None = None
     labeller: str | None = None
-    verdicts: list[LoggedVerdict] = field(default_factory=list)
+    verdicts: list[LoggedLabel] = field(default_factory=list)
+    undecided: list[LoggedCannotTell] = field(default_factory=list)
     labels_wanted: int | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
 

@@ -9,7 +9,7 @@ from typing import Any
 from plaudit.answers.agents import AgentView, Space
 from plaudit.errors import InvalidArgument
 from plaudit.gym.codecs import Codec
-from plaudit.gym.spaces import Cut, action_codec, bounds, counts, state_codec
+from plaudit.gym.spaces import Cut, action_codec, bounds, counts, open_bounds, state_codec
 
 METADATA = "gymnasium"
 """Where an agent's metadata keep how its environment's numbers are cut."""
@@ -20,11 +20,11 @@ class OutOfBounds(UserWarning):
 
 
 class Numbers:
-    """A Box whose numbers are sent as they are: the server bins them, or a network takes them."""
+    """A Box whose numbers are sent as they are: the server bins them, or the agent takes them."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self._warned = False
+        self._warned = space.bins is None  # without bins there is no edge to count to
 
     def encode(self, value: Any) -> list[float]:
         """The numbers of an observation as a list."""
@@ -36,6 +36,8 @@ class Numbers:
     def _check(self, numbers: list[float]) -> None:
         limits = zip(numbers, self.space.low or (), self.space.high or (), strict=True)
         for i, (x, low, high) in enumerate(limits):
+            if low is None or high is None:  # only without bins
+                continue
             if not low <= x <= high and x == x:  # NaN is refused later, with its own words
                 self._warned = True
                 message = (
@@ -92,9 +94,12 @@ def adapt(env: Any, cut: Cut, algorithm: object = None) -> Adapter:
     actions = action_codec(action_space(env), cut)
     if not isinstance(space, spaces.Box):
         return Adapter(state_codec(space, cut), actions)
-    low, high = bounds(space, cut, "observation space")
     kind = algorithm.get("kind") if isinstance(algorithm, Mapping) else algorithm
-    as_numbers = kind == "reinforce" and cut.bins is None
+    if cut.bins is None and kind in (None, "smooth"):
+        lowest, highest = open_bounds(space, cut)
+        return Adapter(Numbers(Space("box", low=lowest, high=highest)), actions)
+    low, high = bounds(space, cut, "observation space")
+    as_numbers = cut.bins is None and kind == "reinforce"
     bins = None if as_numbers else list(counts(cut.bins, len(low), "bins"))
     return Adapter(Numbers(Space("box", low=list(low), high=list(high), bins=bins)), actions)
 

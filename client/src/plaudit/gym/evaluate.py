@@ -1,7 +1,7 @@
-"""Evaluation: play the policy without exploration, here, and count.
+"""Evaluation: play the policy without exploration, and count.
 
-The policy is read once and played in this process. So all episodes are played by one policy,
-nothing is learned from them, and none of them waits for a label on the server.
+The episodes are played in the mode "evaluate": none waits for a label on the server, nothing is
+learned from them, and their results are kept with the policy version that played them.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from plaudit.answers.episodes import EpisodeSummary
 from plaudit.gym.adapter import Adapter, adapt_to
 from plaudit.gym.labelling import LabelFunction, judge
 from plaudit.gym.rollout import Rollout
-from plaudit.offline.player import Player, Playing
 
 if TYPE_CHECKING:
     from plaudit.agent import Agent
@@ -21,21 +21,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How a policy did; ``low`` and ``high`` are the 95 % interval of its success."""
+    """How a policy did; ``low`` and ``high`` are the 95 % interval of its success in this call.
+
+    ``at_least`` is the server's bound on the success of this policy version, from all evaluations
+    of it: it holds with 95 % confidence however often it is looked at.
+    """
 
     episodes: int
     policy_version: int
     success: float | None
     low: float | None
     high: float | None
+    at_least: float | None
     mean_reward: float
     mean_length: float
 
     def __str__(self) -> str:
-        said = f"{self.episodes} episodes"
+        text = f"{self.episodes} episodes"
         if self.success is not None:
-            said += f": success {self.success:.2f} (95 %: {self.low:.2f} to {self.high:.2f})"
-        return f"{said}, mean reward {self.mean_reward:.3g}, mean length {self.mean_length:.3g}"
+            text += f": success {self.success:.2f} (95 %: {self.low:.2f} to {self.high:.2f})"
+        return f"{text}, mean reward {self.mean_reward:.3g}, mean length {self.mean_length:.3g}"
 
 
 def evaluate(
@@ -44,35 +49,44 @@ def evaluate(
     """Play episodes of the policy in force without exploration, and count."""
     agent.wait_until_learned()
     adapter = adapt_to(agent.view, env)
-    player = Player(agent.policy("exploit"))
-    first = player.view.episode_number
-    rollouts = [
-        _play(player.play(first + i), adapter, env, None if seed is None else seed + i)
+    played = [
+        _play(agent, adapter, env, label, None if seed is None else seed + i)
         for i in range(episodes)
     ]
-    labels = [] if label is None else [judge(label, rollout) for rollout in rollouts]
-    return _counted(rollouts, [bool(good) for good in labels if good is not None], player)
+    return _counted(agent, [rollout for rollout, _ in played], [found for _, found in played])
 
 
-def _play(playing: Playing, adapter: Adapter, env: Any, seed: int | None) -> Rollout:
+def _play(
+    agent: Agent, adapter: Adapter, env: Any, label: LabelFunction | None, seed: int | None
+) -> tuple[Rollout, EpisodeSummary]:
+    """Play one episode, and hand in its result together with its end."""
     rollout = Rollout()
-    rollout.begin(*env.reset(seed=seed))
-    while not (playing.over or rollout.over):
-        action = adapter.action(playing.act(adapter.state(rollout.observations[-1])))
-        rollout.add(action, *env.step(action))
-    rollout.truncated |= not rollout.terminated
-    return rollout
+    with agent.episode(mode="evaluate", learn_transitions=False, wait=False) as episode:
+        rollout.id = episode.id
+        rollout.begin(*env.reset(seed=seed))
+        while not (episode.over or rollout.over):
+            action = adapter.action(episode.act(adapter.state(rollout.observations[-1])))
+            rollout.add(action, *env.step(action))
+        rollout.truncated |= not rollout.terminated
+        result = None if label is None else judge(label, rollout)
+        final = adapter.state(rollout.observations[-1])
+        return rollout, episode.finish(final, terminated=rollout.terminated, label=result)
 
 
-def _counted(rollouts: list[Rollout], labels: list[bool], player: Player) -> Evaluation:
-    count = len(rollouts)
+def _counted(agent: Agent, rollouts: list[Rollout], episodes: list[EpisodeSummary]) -> Evaluation:
+    count, version = len(rollouts), episodes[-1].policy_version
+    labels = [episode.label for episode in episodes if episode.label is not None]
     success, low, high = wilson(sum(labels), len(labels))
+    evaluation = agent.refresh().evaluation
+    known = [] if evaluation is None else evaluation.versions
+    bounds = [one.at_least for one in known if one.policy_version == version]
     return Evaluation(
         episodes=count,
-        policy_version=player.view.policy_version,
+        policy_version=version,
         success=success,
         low=low,
         high=high,
+        at_least=bounds[0] if bounds else None,
         mean_reward=sum(rollout.total_reward for rollout in rollouts) / count,
         mean_length=sum(rollout.length for rollout in rollouts) / count,
     )

@@ -80,20 +80,31 @@ def _codec(space: GymSpace[Any], cut: Cut, place: str) -> Codec:
 
 def bounds(space: Any, cut: Cut, place: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The bounds of a Box, those that the user gave before its own."""
+    lowest, highest = open_bounds(space, cut)
+    low = [x for x in lowest if x is not None]
+    high = [x for x in highest if x is not None]
+    if min(len(low), len(high)) < len(lowest):
+        endless = [
+            str(i) for i, pair in enumerate(zip(lowest, highest, strict=True)) if None in pair
+        ]
+        raise UnsupportedSpace(
+            f"The {place} has no bounds in dimension {', '.join(endless)}. Say between which "
+            f"values it matters, one for each of its {len(lowest)} dimensions: "
+            f"low={_example(lowest, -1.0)}, high={_example(highest, 1.0)}. Values outside count to "
+            "the edge."
+        )
+    return tuple(low), tuple(high)
+
+
+def open_bounds(space: Any, cut: Cut) -> tuple[list[float | None], list[float | None]]:
+    """The bounds of a Box, None where a number has no bound."""
     size = math.prod(space.shape)
     low = _numbers(cut.low, space.low.ravel().tolist(), size, "low")
     high = _numbers(cut.high, space.high.ravel().tolist(), size, "high")
-    endless = [i for i in range(size) if not (low[i] > -_ENDLESS and high[i] < _ENDLESS)]
-    if endless:
-        raise UnsupportedSpace(
-            f"The {place} has no bounds in dimension {', '.join(map(str, endless))}. Say between "
-            f"which values it matters, one for each of its {size} dimensions: "
-            f"low={_example(low, -1.0)}, high={_example(high, 1.0)}. Values outside count to the "
-            "edge."
-        )
     if any(first >= last for first, last in zip(low, high, strict=True)):
         raise InvalidArgument(f"Each low must be below its high: low={low}, high={high}.")
-    return tuple(low), tuple(high)
+    lowest = [x if x > -_ENDLESS else None for x in low]
+    return lowest, [x if x < _ENDLESS else None for x in high]
 
 
 def counts(given: int | Sequence[int] | None, size: int, name: str) -> tuple[int, ...]:
@@ -103,7 +114,7 @@ def counts(given: int | Sequence[int] | None, size: int, name: str) -> tuple[int
             raise UnsupportedSpace(
                 f"The {size} numbers of an observation in {DEFAULT_BINS} bins each are "
                 f"{DEFAULT_BINS}^{size} states. Pass {name}=[…] with a few bins for each number, "
-                'or algorithm="reinforce", which takes the numbers as they are.'
+                'or algorithm="smooth", which takes the numbers as they are.'
             )
         given = DEFAULT_BINS
     return tuple(int(count) for count in _numbers(given, [], size, name))
@@ -121,6 +132,5 @@ def _numbers(given: Any, default: list[float], size: int, name: str) -> list[flo
     return list(values)
 
 
-def _example(values: list[float], instead: float) -> str:
-    shown = [round(x, 3) if abs(x) < _ENDLESS else instead for x in values]
-    return str(shown)
+def _example(values: Sequence[float | None], instead: float) -> str:
+    return str([instead if x is None else round(x, 3) for x in values])

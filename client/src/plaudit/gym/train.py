@@ -44,12 +44,12 @@ class Training:
         return self.good / self.labelled if self.labelled else None
 
     def __str__(self) -> str:
-        said = f"{self.episodes} episodes played"
+        text = f"{self.episodes} episodes played"
         if self.before:
-            said += f" after {self.before} before"
+            text += f" after {self.before} before"
         if self.success is not None:
-            said += f", success {self.success:.2f} of {self.labelled} labels"
-        return said
+            text += f", success {self.success:.2f} of {self.labelled} labels"
+        return text
 
 
 @dataclass(frozen=True)

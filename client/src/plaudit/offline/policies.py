@@ -157,7 +157,7 @@ class Tracked:
         held, inside = memory or (0, None)
         place = self._entered[held][state]
         action, inside = self._inner.act(step, place, inside, u)
-        return action, (self._memories[place], inside)
+        return action, (self._memories[place][action], inside)
 
 
 class Mixture:

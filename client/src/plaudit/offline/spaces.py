@@ -55,7 +55,9 @@ def _numbers_or_bin(value: object, space: Space) -> int | list[float]:
         raise InvalidArgument(f"The state is {value!r}; expected {len(low)} finite numbers.")
     if space.bins is None:
         return [float(x) for x in value]
-    return bin_of(value, low, high, space.bins)
+    # A space with bins has bounds on every side.
+    lowest, highest = [x for x in low if x is not None], [x for x in high if x is not None]
+    return bin_of(value, lowest, highest, space.bins)
 
 
 def bin_of(values: list[float], low: list[float], high: list[float], bins: list[int]) -> int:

@@ -1,0 +1,1 @@
+"""The parts of an agent's specification: states, actions, features, and how states are drawn."""

@@ -1,0 +1,1 @@
+"""Learning from observed numbers, measured: `python -m benchmarks.numbers`."""

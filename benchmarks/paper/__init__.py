@@ -1,0 +1,1 @@
+"""The paper's theory (`python -m benchmarks.paper`) and its figure (`benchmarks.paper.figure`)."""

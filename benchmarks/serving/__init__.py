@@ -1,0 +1,1 @@
+"""Speed of a running server under load: `python -m benchmarks.serving`."""
