@@ -233,6 +233,7 @@ class TestExistingAgents:
             "learning_error": None,
             "success_rate": None,
             "plan": None,
+            "evaluation": None,
             "metadata": {},
             "progress": {},
             "warnings": [],

@@ -38,6 +38,7 @@ VIEW = {
     "learning_error",
     "success_rate",
     "plan",
+    "evaluation",
     "progress",
     "warnings",
 }
