@@ -19,7 +19,7 @@ Choose = Callable[[int, int], int]  # the action of a step and state
 
 @dataclass(frozen=True)
 class World:
-    """An environment without ends, with features of the steps' own."""
+    """An environment without ends, with features of the steps' vectors."""
 
     start: Floats  # (S,)
     moves: Floats  # (S, A, S)
@@ -48,13 +48,13 @@ class World:
         """
         S, d = len(self.start), self.values.shape[-1]
         mass, first, second = self.start, np.zeros((S, d)), np.zeros((d, d))
-        here = np.arange(S)
+        rows = np.arange(S)
         for h, values in enumerate(self.values):
-            own = values[here, table[h]]  # (S, d)
-            cross = first.T @ own
-            second += cross + cross.T + (own * mass[:, None]).T @ own
-            onward = self.moves[here, table[h]]  # (S, S)
-            first = onward.T @ (first + mass[:, None] * own)
+            vectors = values[rows, table[h]]  # (S, d)
+            cross = first.T @ vectors
+            second += cross + cross.T + (vectors * mass[:, None]).T @ vectors
+            onward = self.moves[rows, table[h]]  # (S, S)
+            first = onward.T @ (first + mass[:, None] * vectors)
             mass = onward.T @ mass
         return second
 

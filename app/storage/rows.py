@@ -236,7 +236,7 @@ class AnswerRow:
     scope: str
     key: str
     fingerprint: str
-    made: str
+    created_id: str
     at: int
 
 

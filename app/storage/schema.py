@@ -248,7 +248,7 @@ answers = Table(
     Column("scope", String(200), primary_key=True),
     Column("key", String(255), primary_key=True),
     Column("fingerprint", String(64), nullable=False),
-    Column("made", String(200), nullable=False),  # the id of what the request made
+    Column("made", String(200), key="created_id", nullable=False),  # by the request
     Column("at", BigInteger, nullable=False),
     Index(None, "at"),
 )

@@ -109,7 +109,7 @@ def measure(names: list[str], runs: int | None, jobs: int) -> None:
     ]
     missing = sorted(set(wanted) - known, key=lambda run: run[1])
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        futures = [pool.submit(run, *one) for one in missing]
+        futures = [pool.submit(run, *job) for job in missing]
         for count, future in enumerate(as_completed(futures), start=1):
             record.append(future.result())
             write(record)

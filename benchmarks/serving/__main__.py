@@ -78,8 +78,8 @@ def main(
     if as_json:
         print(json.dumps({"ratios": [vars(result) for result in measured], **details}, indent=1))
         return
-    for one in measured:
-        print(one.row())
+    for result in measured:
+        print(result.row())
     print(json.dumps(details, indent=1))
 
 

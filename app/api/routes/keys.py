@@ -62,7 +62,9 @@ def _fields(key: Key) -> dict[str, Any]:
         "id": key.id,
         "name": key.name,
         "role": key.role,
-        "agents": None if key.agents is None else [agent_id(one) for one in sorted(key.agents)],
+        "agents": None
+        if key.agents is None
+        else [agent_id(number) for number in sorted(key.agents)],
         "created_at": moment(key.created_at),
         "revoked_at": moment_or_none(key.revoked_at),
     }

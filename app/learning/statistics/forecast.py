@@ -104,14 +104,14 @@ class Distribution:
 
 def labels_needed(outcomes: Sequence[tuple[int, int]], target: float) -> Distribution:
     """The distribution of the total number of labels at which the rate reaches ``target``."""
-    groups, box = _grouped(outcomes), _WHOLE
+    groups, part = _grouped(outcomes), _WHOLE
     for _ in range(_ZOOMS):  # with many labels the posterior is narrower than a coarse grid
-        curves = _curves(box)
+        curves = _curves(part)
         weights = _weights(curves, *groups)
-        closer = _likely(curves, weights, box)
-        if all(_width(new) > 0.7 * _width(old) for new, old in zip(closer, box, strict=True)):
+        closer = _likely(curves, weights, part)
+        if all(_width(new) > 0.7 * _width(old) for new, old in zip(closer, part, strict=True)):
             break
-        box = closer
+        part = closer
     reached = curves.reaches(target).ravel()
     order = np.argsort(reached, kind="stable")
     chances = weights.ravel()[order]
@@ -180,8 +180,8 @@ class _Curves:
 
 
 Range = tuple[float, float]
-Box = tuple[Range, Range, Range]  # of a, c and log m
-_WHOLE: Box = ((0.0, 1.0), (0.0, 1.0), (0.0, math.log(1e5)))
+PriorRange = tuple[Range, Range, Range]  # of a, c and log m
+_WHOLE: PriorRange = ((0.0, 1.0), (0.0, 1.0), (0.0, math.log(1e5)))
 
 
 def _width(interval: Range) -> float:
@@ -192,21 +192,21 @@ def _centres(interval: Range, count: int) -> Floats:
     return interval[0] + _width(interval) * (np.arange(count) + 0.5) / count
 
 
-def _curves(box: Box) -> _Curves:
+def _curves(part: PriorRange) -> _Curves:
     """An even grid over a part of the prior's range."""
-    first, last = np.meshgrid(_centres(box[0], _LEVELS), _centres(box[1], _LEVELS), indexing="ij")
+    first, last = np.meshgrid(_centres(part[0], _LEVELS), _centres(part[1], _LEVELS), indexing="ij")
     rising = first <= last
-    return _Curves(first[rising], last[rising], np.exp(_centres(box[2], _MIDDLES)))
+    return _Curves(first[rising], last[rising], np.exp(_centres(part[2], _MIDDLES)))
 
 
-def _likely(curves: _Curves, weights: Floats, box: Box) -> Box:
+def _likely(curves: _Curves, weights: Floats, part: PriorRange) -> PriorRange:
     """The part of the range that holds every curve of some weight, with a margin of cells."""
     kept = weights > _NEGLIGIBLE * weights.max()
     pairs, middles = kept.any(axis=(1, 2)), kept.any(axis=(0, 2))
     return (
-        _around(curves.first[pairs], box[0], _LEVELS, _WHOLE[0]),
-        _around(curves.last[pairs], box[1], _LEVELS, _WHOLE[1]),
-        _around(np.log(curves.middle[middles]), box[2], _MIDDLES, _WHOLE[2]),
+        _around(curves.first[pairs], part[0], _LEVELS, _WHOLE[0]),
+        _around(curves.last[pairs], part[1], _LEVELS, _WHOLE[1]),
+        _around(np.log(curves.middle[middles]), part[2], _MIDDLES, _WHOLE[2]),
     )
 
 

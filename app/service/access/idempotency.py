@@ -74,7 +74,7 @@ class Idempotency:
                 "idempotency_key_reused",
                 "This Idempotency-Key was used with another body. Use a new key.",
             )
-        return row.made
+        return row.created_id
 
     async def forget_old(self) -> None:
         """Drop answers older than a day."""

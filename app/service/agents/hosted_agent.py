@@ -119,12 +119,25 @@ class HostedAgent:
         """The plan that stands for what the agent would do: the exploit plan, if there is one."""
         return self.plans.get(EXPLOIT) or self.newest_plan()
 
-    def count(self, counters: AgentCounters) -> None:
+    def touch(self) -> float:
+        """Note that the agent is in use; returns the time."""
+        self.used = time.monotonic()
+        return self.used
+
+    def set_paused(self, paused: bool) -> None:
+        """Pause the agent, or let it start episodes again."""
+        self.paused = paused
+
+    def update_counters(self, counters: AgentCounters) -> None:
         """Take over the counters of a commit."""
         self.next_episode = counters.episodes
         self.running = counters.running
         self.last_event = counters.last_event
         self.last_lesson = counters.last_lesson
+
+    def restore_plans(self, plans: Mapping[int, HostedPlan]) -> None:
+        """Put the stored plans of the version in force back in memory."""
+        self.plans = plans
 
     def put_in_force(self, plans: Mapping[int, HostedPlan], version: int, learned: int) -> None:
         """Put published plans in force; more plans of the same version join those in force."""
@@ -136,6 +149,14 @@ class HostedAgent:
         """Note that everything up to an event is learned."""
         self.learned = learned
         self.learning_error = None
+
+    def queue_learning(self) -> None:
+        """Note that a job waits for its turn."""
+        self.learning = LearningState.queued
+
+    def start_learning(self) -> None:
+        """Note that a job runs."""
+        self.learning = LearningState.running
 
     def fail_learning(self, reason: str) -> None:
         """Note that learning failed; the policy stays in force."""

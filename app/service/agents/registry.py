@@ -103,7 +103,7 @@ class AgentRegistry:
             await self._database.commit(DescribeAgent(agent.number, described))
         except Stale as error:
             raise NotFound("agent", agent.id) from error
-        agent.paused = described.get("paused", agent.paused)
+        agent.set_paused(described.get("paused", agent.paused))
 
     async def delete(self, agent: str) -> None:
         """Delete an agent, also a damaged one: it is gone at once, its rows soon after."""

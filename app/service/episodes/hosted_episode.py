@@ -1,7 +1,8 @@
-"""An episode in memory: its pinned plan, where it stands, and what was answered last.
+"""An episode in memory: its pinned plan, its status and labels, and its last step.
 
-Decisions are pure: a method `decide_…` returns an update (the command that stores it and the state
-after it) and changes nothing. The commit applies it. So memory never runs ahead of the disk.
+Its ends are decided in `endings`, its labels in `labelling.label_updates`. A decision is pure: it
+returns an update (the command that stores it, and the state after it) and changes nothing. The
+commit applies the update. So memory never runs ahead of the disk.
 """
 
 from __future__ import annotations
@@ -16,31 +17,24 @@ from typing import Any, NamedTuple
 from app.errors import Conflict
 from app.learning.randomness import number_of, stream_of
 from app.service.agents.hosted_agent import (
-    EncodedState,
     HostedAgent,
     HostedPlan,
     StoredState,
 )
-from app.service.agents.specification import timeout_seconds
 from app.service.labelling import slots
 from app.service.labelling.slots import CannotTell, GivenLabel
 from app.service.runtime.ids import episode_id
 from app.storage.commands.episodes import EndEpisode, ReportFinal, step_tuple
 from app.storage.commands.labels import EndWithLabel, SetLabels
-from app.storage.commands.log import CounterChange, Logged, NewEvent
-from app.storage.rows import (
-    EpisodeMode,
-    EpisodeStatus,
-    EventKind,
-    LabelRow,
-    StepRow,
-)
+from app.storage.commands.log import Logged
+from app.storage.queries.episodes import StoredEpisode
+from app.storage.rows import EpisodeMode, EpisodeStatus, StepRow
 from app.storage.unit_of_work import StepTuple
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeState:
-    """Where an episode stands beside its steps. ``version`` counts the changes of it."""
+    """The status and the labels of an episode. ``version`` counts its changes."""
 
     status: EpisodeStatus = EpisodeStatus.running
     version: int = 0
@@ -48,6 +42,10 @@ class EpisodeState:
     label: int | None = None  # what they amount to, once there are enough
     final_known: bool = False
     cannot_tell: Mapping[int, CannotTell] = field(default_factory=dict)  # in force, by slot
+
+    def next(self) -> EpisodeState:
+        """The same state under the next version, to derive a changed state from."""
+        return replace(self, version=self.version + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +192,10 @@ class HostedEpisode:
     def check_running(self) -> None:
         """Refuse what only a running episode can take."""
         if self.standing.status is not EpisodeStatus.running:
-            raise self._over()
+            raise self.over()
 
-    def _over(self) -> Conflict:
+    def over(self) -> Conflict:
+        """The error of a request that came after the end of the episode."""
         return Conflict("episode_over", f"The episode is over: it is {self.standing.status}.")
 
     def decide_step(self, index: int, state: StoredState) -> StepDecision:
@@ -215,14 +214,14 @@ class HostedEpisode:
         self.state, self.action, self.memory = decision.state, decision.action, decision.memory
         self.length += 1
 
-    def replay(self, rows: Sequence[StepRow]) -> None:
-        """Take the stored steps again, to where the episode stands."""
+    def _replay(self, rows: Sequence[StepRow]) -> None:
+        """Take the stored steps again, to restore the memory of the policy."""
         for row in rows:
             state = row.state if row.observation is None else row.observation
             decision = self.decide_step(row.state, state)
             self.apply_step(decision._replace(action=row.action))  # what was answered counts
 
-    # Ends
+    # Updates
 
     def apply(self, update: EpisodeUpdate) -> None:
         """Take over an update that was stored."""
@@ -236,227 +235,39 @@ class HostedEpisode:
         following.apply(update)
         return following
 
-    def decide_end(
-        self, final: EncodedState | None, ended: bool, now: int, length: int | None = None
-    ) -> EpisodeUpdate:
-        """Finish the episode, by default after the steps taken so far."""
-        self.check_running()
-        known = final is not None or ended
-        event = self._event(EventKind.finished, now, final_known=known)
-        status = self.status_without_label
-        due = self.label_due(now)
-        return self._end(status, final, ended, due, now, event, length, known)
-
-    def decide_report(self, final: EncodedState | None, ended: bool, now: int) -> EpisodeUpdate:
-        """Report the state that the last step before the horizon led to."""
-        if final is None or self.status is EpisodeStatus.abandoned:
-            raise self._over()
-        if self.standing.final_known or self.length < self.agent.horizon:
-            raise Conflict("already_finished", "The state that the episode ended in is known.")
-        event = self._event(EventKind.reported, now)
-        index, observation = _final_columns(final)
-        assert index is not None
-        command = ReportFinal(
-            self.agent.number, self.number, self.standing.version, ended, index, observation, event
+    @classmethod
+    def from_stored(
+        cls, agent: HostedAgent, stored: StoredEpisode, plan: HostedPlan | None
+    ) -> HostedEpisode:
+        """Load an episode from its rows; ``plan`` is None once the episode is over."""
+        row = stored.row
+        episode = cls(agent, row.number, row.mode, plan, row.labels_wanted, row.learn_transitions)
+        if plan is not None:
+            episode._replay(stored.steps)
+        elif stored.steps:
+            last = stored.steps[-1]
+            episode.state = last.state if last.observation is None else last.observation
+            episode.action, episode.length = last.action, len(stored.steps)
+        episode.policy_version, episode.label_required = row.policy_version, row.label_required
+        episode.standing = EpisodeState(
+            row.status,
+            row.version,
+            slots.labels_in_force(stored.history),
+            row.label,
+            row.final is not None or row.ended,
+            slots.cannot_tell_in_force(stored.history),
         )
-        return EpisodeUpdate(command, self._next(final_known=True))
+        return episode
 
-    def decide_abandon(self, now: int) -> EpisodeUpdate:
-        """Abandon the episode: no label will come."""
-        if self.status not in (EpisodeStatus.running, EpisodeStatus.awaiting_label):
-            raise self._over()
-        if self.labels:
-            raise Conflict(
-                "already_labelled", "The episode has a label. Withdraw it before abandoning."
-            )
-        if self.status is EpisodeStatus.running:
-            event = self._event(EventKind.abandoned, now, final_known=False)
-            return self._end(EpisodeStatus.abandoned, None, False, None, now, event, None, False)
-        # Its transitions were learned when it finished.
-        event = NewEvent(EventKind.given_up, now, self.number)
-        return self._set_labels({}, self.cannot_tell, EpisodeStatus.abandoned, None, [event])
+    def touch(self) -> None:
+        """Note that the episode and its agent are in use."""
+        self.used = self.agent.touch()
 
-    def label_due(self, now: int) -> int | None:
-        """When the label falls due if the episode waits for it from now on."""
-        timeout = timeout_seconds(self.agent.specification)
-        if timeout is None or not self.label_required:
-            return None
-        return now + int(1000 * timeout)
-
-    def _end(
-        self,
-        status: EpisodeStatus,
-        final: EncodedState | None,
-        ended: bool,
-        due: int | None,
-        now: int,
-        event: NewEvent,
-        length: int | None,
-        final_known: bool,
-    ) -> EpisodeUpdate:
-        command = EndEpisode(
-            self.agent.number,
-            self.number,
-            self.standing.version,
-            status,
-            self.length if length is None else length,
-            ended,
-            *_final_columns(final),
-            due,
-            now,
-            event,
-        )
-        return EpisodeUpdate(command, self._next(status=status, final_known=final_known))
-
-    def _event(self, kind: EventKind, now: int, final_known: bool | None = None) -> NewEvent:
-        """An event of the end of the episode, which teaches its transitions."""
-        teaches = self.learns_transitions
-        return NewEvent(kind, now, self.number, final_known=final_known, teaches=teaches)
-
-    def _label_event(
-        self, kind: EventKind, now: int, slot: int | None = None, label: int | None = None
-    ) -> NewEvent:
-        """An event of a label, which teaches unless the episode is an evaluation."""
-        return NewEvent(kind, now, self.number, slot, label, teaches=not self.is_evaluation)
-
-    def _next(self, **changes: Any) -> EpisodeState:
-        return replace(self.standing, version=self.standing.version + 1, **changes)
-
-    # Labels
-
-    def decide_label(self, slot: int, given: GivenLabel, settled: bool = False) -> EpisodeUpdate:
-        """Set the label in a slot, replacing an earlier one; ``settled`` waits for no others.
-
-        It also replaces an answer of "cannot tell" of the same labeller.
-        """
-        labels = slots.with_label(self.labels, slot, given)
-        # An episode that was settled with fewer labels than it wants stays settled.
-        enough = settled or self.label is not None or len(labels) >= self.labels_wanted
-        event = self._label_event(EventKind.labelled, given.at, slot, given.label)
-        history = [
-            self._entry(slot, given.labeller, given.at, label=given.label, comment=given.comment)
-        ]
-        answers, answered = dict(self.cannot_tell), self.answer_slot(given.labeller)
-        if answered is not None:
-            del answers[answered]
-            history.append(self._entry(answered, given.labeller, given.at))
-        return self._hold(labels, answers, enough, [event], history)
-
-    def decide_withdrawal(self, slot: int, labeller: str | None, now: int) -> EpisodeUpdate:
-        """Withdraw the label in a slot, in the name of ``labeller``; the timeout starts again."""
-        event = self._label_event(EventKind.withdrawn, now, slot)
-        labels = slots.without_label(self.labels, slot)
-        history = [self._entry(slot, labeller, now)]
-        return self._hold(labels, self.cannot_tell, False, [event], history, self.label_due(now))
-
-    def decide_cannot_tell(self, slot: int | None, given: CannotTell) -> EpisodeUpdate:
-        """Take an answer of "cannot tell"; it replaces the label in ``slot``, if there is one."""
-        place = self.answer_slot(given.labeller)
-        if place is None:
-            place = slots.free_answer_slot(self.cannot_tell, self.labels_wanted)
-        events = [NewEvent(EventKind.cannot_tell, given.at, self.number, place)]
-        history = [
-            self._entry(place, given.labeller, given.at, comment=given.reason, cannot_tell=True)
-        ]
-        labels = dict(self.labels)
-        if slot is not None:
-            del labels[slot]
-            events.append(self._label_event(EventKind.withdrawn, given.at, slot))
-            history.insert(0, self._entry(slot, given.labeller, given.at))
-        answers = {**self.cannot_tell, place: given}
-        settled = slot is None and self.label is not None
-        return self._hold(labels, answers, settled, events, history)
-
-    def decide_retraction(self, slot: int, labeller: str | None, now: int) -> EpisodeUpdate:
-        """Withdraw an answer of "cannot tell"; the timeout starts again."""
-        event = NewEvent(EventKind.retracted, now, self.number, slot)
-        answers = {place: answer for place, answer in self.cannot_tell.items() if place != slot}
-        history = [self._entry(slot, labeller, now)]
-        enough = len(self.labels) >= self.labels_wanted
-        return self._hold(self.labels, answers, enough, [event], history, self.label_due(now))
-
-    def decide_settlement(self, now: int) -> EpisodeUpdate:
-        """Let the labels that are there decide."""
-        label = slots.majority(self.labels.values())
-        event = NewEvent(EventKind.settled, now, self.number, label=label)
-        return self._hold(self.labels, self.cannot_tell, True, [event])
-
-    def _entry(
-        self,
-        slot: int,
-        labeller: str | None,
-        now: int,
-        label: int | None = None,
-        comment: str | None = None,
-        cannot_tell: bool = False,
-    ) -> LabelRow:
-        """An entry of the label history; by default a withdrawal."""
-        return LabelRow(
-            self.agent.number, self.number, slot, label, labeller, comment, now, cannot_tell
-        )
-
-    def _hold(
-        self,
-        labels: Mapping[int, GivenLabel],
-        answers: Mapping[int, CannotTell],
-        enough: bool,
-        events: Sequence[NewEvent],
-        history: Sequence[LabelRow] = (),
-        due: int | None = None,
-    ) -> EpisodeUpdate:
-        """Put labels and answers in force; ``enough`` says that the labels decide.
-
-        As many answers of "cannot tell" as labels are wanted end the wait: the labels that are
-        there decide, and an episode without any is completed. An evaluation stays completed: its
-        label counts only in the evaluation of its policy.
-        """
-        is_undecidable = len(answers) >= self.labels_wanted
-        status, label = self.status_without_label, None
-        if enough or (is_undecidable and labels):
-            status, label = EpisodeStatus.labelled, slots.majority(labels.values())
-        elif is_undecidable:
-            status = EpisodeStatus.completed
-        if self.is_evaluation:
-            status = EpisodeStatus.completed
-        return self._set_labels(labels, answers, status, label, events, history, due)
-
-    def _set_labels(
-        self,
-        labels: Mapping[int, GivenLabel],
-        answers: Mapping[int, CannotTell],
-        status: EpisodeStatus,
-        label: int | None,
-        events: Sequence[NewEvent],
-        history: Sequence[LabelRow] = (),
-        due: int | None = None,
-    ) -> EpisodeUpdate:
-        good = 0 if self.is_evaluation else (label or 0) - (self.label or 0)
-        change = CounterChange(good=good).moved(self.status, status)
-        command = SetLabels(
-            self.agent.number,
-            self.number,
-            self.standing.version,
-            status,
-            len(labels),
-            len(answers),
-            label,
-            None if label is None else events[-1].at,
-            due,
-            change,
-            events,
-            history,
-        )
-        state = self._next(status=status, labels=labels, label=label, cannot_tell=answers)
-        return EpisodeUpdate(command, state)
+    def begin_commit(self, pending: asyncio.Future[list[Logged]]) -> None:
+        """Note that a commit is under way; the next change waits for it."""
+        self.pending = pending
 
 
 def requires_label(plan: HostedPlan | None, mode: EpisodeMode) -> bool:
     """Whether an episode waits for a label once it is over."""
     return mode is not EpisodeMode.evaluate and (plan is None or plan.label_required)
-
-
-def _final_columns(final: EncodedState | None) -> tuple[int | None, list[float] | None]:
-    if final is None:
-        return None, None
-    index, state = final
-    return index, state if isinstance(state, list) else None

@@ -78,7 +78,7 @@ class ImportExport:
             )
 
         def applied(results: list[Imported]) -> None:
-            agent.count(results[0].logged.counters)
+            agent.update_counters(results[0].logged.counters)
             for event in results[0].logged.events:
                 self._events.publish(event)
 

@@ -11,6 +11,7 @@ from app.errors import Conflict, NotFound, Stale
 from app.metrics import Metrics
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan, LearningState, choose_plan
+from app.service.episodes.endings import decide_abandon, decide_end, decide_report
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, requires_label
 from app.service.labelling.labels import decide_label
 from app.service.labelling.slots import GivenLabel
@@ -100,7 +101,7 @@ class Lifecycle:
 
         def applied(results: list[StartedEpisode]) -> None:
             episode = start.hosted(results[0].number)
-            agent.count(results[0].counters)
+            agent.update_counters(results[0].counters)
             self._cache.add_episode(episode)
             started.append(episode)
 
@@ -156,7 +157,7 @@ class Lifecycle:
     async def abandon(self, episode_id: str) -> HostedEpisode:
         """Abandon an episode: its transitions count, and no label will come."""
         return await self._commits.change(
-            episode_id, lambda episode: episode.decide_abandon(now_milliseconds())
+            episode_id, lambda episode: decide_abandon(episode, now_milliseconds())
         )
 
 
@@ -167,10 +168,10 @@ def _decide_finish(
     final = None if state is None else episode.agent.encode_state(state, "state")
     now = now_milliseconds()
     if episode.status is EpisodeStatus.running:
-        return episode.decide_end(final, terminated is not False, now)
+        return decide_end(episode, final, terminated is not False, now)
     if episode.ended_at_horizon and final is None and terminated is not True:
         return None  # the last step ended it, and there is nothing to report
-    return episode.decide_report(final, terminated is True, now)
+    return decide_report(episode, final, terminated is True, now)
 
 
 def _both(end: EpisodeUpdate | None, label: EpisodeUpdate | None) -> EpisodeUpdate | None:

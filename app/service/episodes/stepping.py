@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from app.errors import NotFound, PlauditError, Stale
 from app.metrics import Metrics
 from app.service.access.visibility import EVERY_AGENT, Visibility
+from app.service.episodes.endings import decide_end
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, StepDecision
 from app.service.runtime.cache import Cache
 from app.service.runtime.commit import Commits
@@ -150,9 +150,8 @@ class Stepping:
         return waiting
 
     def _count(self, episodes: Sequence[HostedEpisode]) -> None:
-        now = time.monotonic()
         for episode in episodes:
-            episode.used = episode.agent.used = now
+            episode.touch()
         self._metrics.steps.inc(len(episodes))
 
 
@@ -184,5 +183,5 @@ def _decide(episode: HostedEpisode, step: int | None, state: object) -> _Decided
     last = episode.length + 1 == agent.horizon
     end = None
     if last:
-        end = episode.decide_end(None, False, now_milliseconds(), length=agent.horizon)
+        end = decide_end(episode, None, False, now_milliseconds(), length=agent.horizon)
     return _Decided(StepTaken(episode, episode.length, decision.action, last), decision, end)

@@ -7,7 +7,15 @@ from dataclasses import replace
 
 from app.errors import Conflict
 from app.metrics import Metrics
+from app.service.episodes.endings import decide_abandon
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode
+from app.service.labelling.label_updates import (
+    set_cannot_tell,
+    set_label,
+    settle,
+    withdraw_cannot_tell,
+    withdraw_label,
+)
 from app.service.labelling.slots import TIMEOUT, CannotTell, GivenLabel, free_slot
 from app.service.runtime.commit import Commits
 from app.service.training.trainer import Trainer
@@ -61,11 +69,11 @@ class Labels:
             slot, answered = episode.slot_of(labeller), episode.answer_slot(labeller)
             is_own = slot is not None and episode.labels[slot].labeller == labeller
             if answered is not None and not is_own:
-                return episode.decide_retraction(answered, labeller, now_milliseconds())
+                return withdraw_cannot_tell(episode, answered, labeller, now_milliseconds())
             if slot is None:
                 by = "" if episode.labels_wanted == 1 else " of this labeller"
                 raise Conflict("not_labelled", f"The episode has no label{by} to withdraw.")
-            return episode.decide_withdrawal(slot, labeller, now_milliseconds())
+            return withdraw_label(episode, slot, labeller, now_milliseconds())
 
         return await self._change_labels(episode_id, decide)
 
@@ -142,7 +150,7 @@ def _decide_cannot_tell(
         known = episode.cannot_tell[answered]
         if not replaces or known.reason == given.reason:
             return None
-    return episode.decide_cannot_tell(slot, replace(given, at=now_milliseconds()))
+    return set_cannot_tell(episode, slot, replace(given, at=now_milliseconds()))
 
 
 def check_can_be_labelled(episode: HostedEpisode) -> None:
@@ -156,18 +164,18 @@ def check_can_be_labelled(episode: HostedEpisode) -> None:
 
 
 def _set(episode: HostedEpisode, slot: int, given: GivenLabel) -> EpisodeUpdate:
-    return episode.decide_label(slot, replace(given, at=now_milliseconds()))
+    return set_label(episode, slot, replace(given, at=now_milliseconds()))
 
 
 def _default_label(episode: HostedEpisode, given: GivenLabel) -> EpisodeUpdate | None:
     if episode.status is not EpisodeStatus.awaiting_label or episode.labels:
         return None
-    return episode.decide_label(0, replace(given, at=now_milliseconds()), settled=True)
+    return set_label(episode, 0, replace(given, at=now_milliseconds()), settled=True)
 
 
 def _settle_or_abandon(episode: HostedEpisode) -> EpisodeUpdate | None:
     if episode.status is not EpisodeStatus.awaiting_label:
         return None
     if episode.labels:
-        return episode.decide_settlement(now_milliseconds())
-    return episode.decide_abandon(now_milliseconds())
+        return settle(episode, now_milliseconds())
+    return decide_abandon(episode, now_milliseconds())

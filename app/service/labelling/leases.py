@@ -16,7 +16,7 @@ class Leases:
     ) -> None:
         self._seconds = seconds
         self._clock = clock
-        self._held: dict[str, tuple[str, float]] = {}  # holder and end of each thing's lease
+        self._held: dict[str, tuple[str, float]] = {}  # by episode: holder, and when it ends
 
     def is_free(self, episode: str, holder: str) -> bool:
         """Whether nobody else holds it."""
@@ -38,8 +38,8 @@ class Leases:
 
     def release_all(self, holder: str) -> None:
         """Give everything back that a holder has."""
-        for thing in [episode for episode, held in self._held.items() if held[0] == holder]:
-            del self._held[thing]
+        for episode in [episode for episode, held in self._held.items() if held[0] == holder]:
+            del self._held[episode]
 
     def drop_old(self) -> None:
         """Forget leases that have ended."""

@@ -14,14 +14,12 @@ from app.planning.policies.registry import unpack_policy
 from app.planning.policies.uniform import UniformPolicy
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan, LearningState
 from app.service.agents.specification import read_specification
-from app.service.episodes.hosted_episode import EpisodeState, HostedEpisode
-from app.service.labelling.slots import cannot_tell_in_force, labels_in_force
+from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.runtime.ids import agent_id, read_episode_id
 from app.storage.commands.learning import DiscardPlans
 from app.storage.database import Database
 from app.storage.queries import agents, episodes, policies
 from app.storage.queries.agents import StoredAgent
-from app.storage.queries.episodes import StoredEpisode
 from app.storage.rows import EpisodeRow, EpisodeStatus, PlanRow
 
 log = logging.getLogger(__name__)
@@ -66,7 +64,7 @@ class Cache:
             agent = await self._agent_loads.get(number)
         if agent.deleted:
             raise NotFound("agent", agent.id)
-        agent.used = time.monotonic()
+        agent.touch()
         return agent
 
     async def episode(self, id_: str) -> HostedEpisode:
@@ -76,7 +74,7 @@ class Cache:
             episode = await self._episode_loads.get(id_)
         if episode.agent.deleted:
             raise NotFound("episode", id_)
-        episode.used = episode.agent.used = time.monotonic()
+        episode.touch()
         return episode
 
     def add_episode(self, episode: HostedEpisode) -> None:
@@ -133,7 +131,8 @@ class Cache:
         if stored is None:
             raise NotFound("agent", agent_id(number))
         agent = await asyncio.to_thread(_hosted_agent, stored)
-        damaged = await asyncio.to_thread(_load_plans, agent, stored.plans)
+        plans, damaged = await asyncio.to_thread(_unpack_plans, agent, stored.plans)
+        agent.restore_plans({} if damaged else plans)  # the version is planned again as a whole
         agent = self.agents.setdefault(number, agent)
         if damaged:
             await self._discard(agent, damaged)
@@ -158,7 +157,7 @@ class Cache:
             raise NotFound("episode", id_)
         is_running = stored.row.status is EpisodeStatus.running
         plan = await self._pinned_plan(agent, stored.row) if is_running else None
-        episode = await asyncio.to_thread(_hosted_episode, agent, stored, plan)
+        episode = await asyncio.to_thread(HostedEpisode.from_stored, agent, stored, plan)
         return self.episodes.setdefault(id_, episode)
 
     async def _pinned_plan(self, agent: HostedAgent, row: EpisodeRow) -> HostedPlan:
@@ -207,8 +206,10 @@ def _hosted_agent(stored: StoredAgent) -> HostedAgent:
         ) from error
 
 
-def _load_plans(agent: HostedAgent, rows: list[PlanRow]) -> list[int]:
-    """Give an agent its plans; returns those that are damaged. Without one of them it has none."""
+def _unpack_plans(
+    agent: HostedAgent, rows: list[PlanRow]
+) -> tuple[dict[int, HostedPlan], list[int]]:
+    """The plans that can be read, and the numbers of those that are damaged."""
     plans: dict[int, HostedPlan] = {}
     damaged: list[int] = []
     for row in rows:
@@ -217,34 +218,8 @@ def _load_plans(agent: HostedAgent, rows: list[PlanRow]) -> list[int]:
         except SnapshotError as error:
             _warn("plan discarded", agent, error)
             damaged.append(row.episode)
-    agent.plans = {} if damaged else plans
-    return damaged
+    return plans, damaged
 
 
 def _warn(what: str, agent: HostedAgent, reason: object) -> None:
     log.warning(what, extra={"agent": agent.id, "reason": str(reason)})
-
-
-def _hosted_episode(
-    agent: HostedAgent, stored: StoredEpisode, plan: HostedPlan | None
-) -> HostedEpisode:
-    row = stored.row
-    episode = HostedEpisode(
-        agent, row.number, row.mode, plan, row.labels_wanted, row.learn_transitions
-    )
-    if plan is not None:
-        episode.replay(stored.steps)
-    elif stored.steps:
-        last = stored.steps[-1]
-        episode.state = last.state if last.observation is None else last.observation
-        episode.action, episode.length = last.action, len(stored.steps)
-    episode.policy_version, episode.label_required = row.policy_version, row.label_required
-    episode.standing = EpisodeState(
-        row.status,
-        row.version,
-        labels_in_force(stored.history),
-        row.label,
-        row.final is not None or row.ended,
-        cannot_tell_in_force(stored.history),
-    )
-    return episode

@@ -82,11 +82,11 @@ class Commits:
 
         pending = self._writer.submit(unit, applied, failed)
         for episode, _, _ in changes:
-            episode.pending = pending
+            episode.begin_commit(pending)
         await asyncio.shield(pending)
 
     def log(self, episode: HostedEpisode, logged: Logged) -> None:
         """Take over what a commit added to the agent's log, and tell its listeners."""
-        episode.agent.count(logged.counters)
+        episode.agent.update_counters(logged.counters)
         for event in logged.events:
             self._events.publish(event)

@@ -61,7 +61,7 @@ class Publisher:
         note = command.learned
 
         def applied(results: list[Logged]) -> None:
-            agent.count(results[0].counters)
+            agent.update_counters(results[0].counters)
             agent.put_in_force(plans, note.policy_version, note.learned)
             for event in results[0].events:
                 self._events.publish(event)

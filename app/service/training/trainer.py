@@ -7,7 +7,7 @@ import logging
 
 from app.errors import NotFound, PlauditError, Stale, StorageUnavailable
 from app.metrics import Metrics
-from app.service.agents.hosted_agent import HostedAgent, LearningState
+from app.service.agents.hosted_agent import HostedAgent
 from app.service.training.jobs import LearningJob, LearningResult
 from app.service.training.process_pool import ProcessPool
 from app.service.training.publish import Publisher
@@ -50,7 +50,7 @@ class Trainer:
         if more:
             self._more.add(agent.number)
         if agent.number not in self._tasks:
-            agent.learning = LearningState.queued
+            agent.queue_learning()
             self._tasks[agent.number] = asyncio.create_task(self._train(agent))
 
     def is_under_way(self, agent: HostedAgent) -> bool:
@@ -85,17 +85,13 @@ class Trainer:
         more = True  # a first request for more plans holds; a later one only if they still lack
         while (more := self._takes_more(agent, more)) or agent.behind or not agent.plans:
             learn_to = agent.last_lesson
-
-            def started() -> None:
-                agent.learning = LearningState.running
-
-            result = await self._pool.run(self._job(agent, more), started)
+            result = await self._pool.run(self._job(agent, more), agent.start_learning)
             if agent.deleted:
                 return
             await self._publish_when_possible(agent, result, max(result.learned, learn_to))
             more = False
             agent.wake()
-            agent.learning = LearningState.queued
+            agent.queue_learning()
         agent.end_learning()
 
     def _takes_more(self, agent: HostedAgent, first: bool) -> bool:

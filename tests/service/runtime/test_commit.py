@@ -6,6 +6,7 @@ import sqlite3
 import pytest
 
 from app.errors import Conflict, Stale, StorageUnavailable
+from app.service.labelling.label_updates import set_label
 from app.service.labelling.slots import GivenLabel
 from app.storage.queries import agents, episodes, events, steps
 from app.storage.rows import EpisodeStatus
@@ -130,7 +131,7 @@ def test_an_unending_race_is_given_up(tmp_path):
         def always_outdated(hosted):
             nonlocal attempts
             attempts += 1
-            update = hosted.decide_label(0, GivenLabel(1))
+            update = set_label(hosted, 0, GivenLabel(1))
             other = sqlite3.connect(tmp_path / "plaudit.db")
             other.execute("UPDATE episodes SET version = version + 1")
             other.commit()

@@ -143,7 +143,7 @@ def test_plans_are_shared_in_the_same_order_however_they_came(log):
     shared = []
     for order in ((EXPLOIT, 3, 4, 5), (5, 4, EXPLOIT, 3)):
         agent = HostedAgent(row, read_specification(SPECIFICATION))
-        agent.plans = {number: plans[number] for number in order}
+        agent.restore_plans({number: plans[number] for number in order})
         shared.append(
             [agent.plan_for(number, EpisodeMode.learn).episode for number in range(6, 12)]
         )

@@ -79,7 +79,7 @@ def _counted(agent: Agent, rollouts: list[Rollout], episodes: list[EpisodeSummar
     success, low, high = wilson(sum(labels), len(labels))
     evaluation = agent.refresh().evaluation
     known = [] if evaluation is None else evaluation.versions
-    bounds = [one.at_least for one in known if one.policy_version == version]
+    bounds = [results.at_least for results in known if results.policy_version == version]
     return Evaluation(
         episodes=count,
         policy_version=version,
