@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.learning.arrays import Floats, Integers
-from app.learning.randomness import generator, uniforms
+from app.learning.randomness import generator, mix
 from app.learning.trajectory import Trajectory
 from app.simulation.tasks.grid import COLUMNS, HORIZON, LAST, MOVES, ROWS, moves
 
@@ -117,3 +117,19 @@ def near_goal() -> NDArray[np.bool_]:
     row, column = np.divmod(np.arange(CELLS), COLUMNS)
     apart = np.abs(row[:, None] - row) + np.abs(column[:, None] - column)
     return np.asarray(apart <= 1)
+
+
+def uniforms(seed: int, episodes: Sequence[int], steps: int) -> NDArray[np.float64]:
+    """`uniform` of many episodes at each of their first steps, shape (episodes, steps)."""
+    first = np.uint64(mix(seed & (2**64 - 1)))
+    numbers = _mix_all(first ^ np.array(episodes, dtype=np.uint64))
+    bits = _mix_all(numbers[:, None] ^ np.arange(steps, dtype=np.uint64))
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _mix_all(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """`mix` of every element; arrays of 64-bit integers wrap around."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

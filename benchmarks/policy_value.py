@@ -12,7 +12,7 @@ from app.learning.arrays import Floats, Integers
 from app.learning.world.model import Successors
 from app.learning.world.policy import Policy
 from app.planning.problem import PlanningProblem
-from app.planning.reference.exact import Space
+from benchmarks.exact import Space
 
 PATHS = 5e6
 _LOWER = "lower the horizon, or take a policy with fewer outcomes"

@@ -17,10 +17,10 @@ from app.planning.policies.mixture import MixturePolicy
 from app.planning.policies.registry import POLICY_KINDS
 from app.planning.policies.tracked import TrackedPolicy
 from app.planning.problem import PlanningProblem
-from app.planning.reference.exact import plan_exact
 from app.planning.reference.paper import plan_paper
 from app.settings import settings_table
 from app.wire.validation import parse
+from benchmarks.exact import plan_exact
 from tests.planning.policies.test_net_policy import policy_of
 
 ROOT = Path(__file__).parent.parent
@@ -41,6 +41,14 @@ def test_links_lead_somewhere(path):
     prose = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
     links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", prose) if ":" not in link]
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_files_that_a_page_names_exist(path):
+    names = re.findall(
+        r"`((?:app|alembic|benchmarks|client|examples|tests)/[\w./-]*)", path.read_text()
+    )
+    assert [name for name in names if not (ROOT / name).exists()] == []
 
 
 def test_the_program_on_the_library_page_learns():

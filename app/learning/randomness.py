@@ -7,10 +7,7 @@ with wrap-around.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
@@ -37,22 +34,6 @@ def stream_of(seed: int, episode: int) -> int:
 def number_of(stream: int, step: int) -> float:
     """The number of a step in an episode's stream."""
     return float(mix(stream ^ step) >> 11) * 2.0**-53
-
-
-def uniforms(seed: int, episodes: Sequence[int], steps: int) -> NDArray[np.float64]:
-    """`uniform` of many episodes at each of their first steps, shape (episodes, steps)."""
-    first = np.uint64(mix(seed & _MASK))
-    numbers = _mix_all(first ^ np.array(episodes, dtype=np.uint64))
-    bits = _mix_all(numbers[:, None] ^ np.arange(steps, dtype=np.uint64))
-    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _mix_all(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """`mix` of every element; arrays of 64-bit integers wrap around."""
-    values = values + np.uint64(_GOLDEN)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
 
 
 def generator(seed: int, *address: int) -> np.random.Generator:

@@ -19,9 +19,9 @@ from app.learning.randomness import generator
 from app.learning.world.model import TransitionModel
 from app.planning.fast.planner import plan_fast
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
-from app.planning.reference.exact import Space, plan_exact
 from app.planning.reference.paper import plan_paper
 from app.planning.reward.planner import plan_reward
+from benchmarks.exact import Space, plan_exact
 from benchmarks.policy_value import policy_value
 
 Record = dict[str, Any]

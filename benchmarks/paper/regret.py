@@ -22,8 +22,8 @@ from app.learning.randomness import generator, uniform
 from app.learning.spaces import Spaces
 from app.learning.world.model import TransitionModel
 from app.planning.problem import Plan, PlanningProblem
-from app.planning.reference.exact import plan_exact
 from app.wire.validation import parse
+from benchmarks.exact import plan_exact
 from benchmarks.explore_worlds import World, signed_world
 from benchmarks.policy_value import policy_value
 

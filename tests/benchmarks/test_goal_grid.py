@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from app.learning.randomness import uniform
 from app.simulation.tasks.base import Task
 from app.simulation.tasks.grid import COLUMNS, HORIZON, MOVES, ROWS, moves
 from app.simulation.tasks.judge import Judge
-from benchmarks.goal_grid import ACTIONS, CELLS, GoalGrid, near_goal
+from benchmarks.goal_grid import ACTIONS, CELLS, GoalGrid, near_goal, uniforms
 
 
 class Fixed:
@@ -135,3 +136,11 @@ def test_starts_and_goals_are_uniform_and_independent():
         error = np.sqrt((CELLS**2 - 1) / 12 / 2000)
         assert abs(cells.mean() - (CELLS - 1) / 2) < 5 * error
     assert abs(np.corrcoef(start, goal)[0, 1]) < 5 / np.sqrt(2000)
+
+
+def test_many_numbers_at_once_are_the_same_numbers():
+    episodes = [0, 1, 7, 10**9, 2**40]
+    for seed in (0, 3, 2**63 - 1):
+        found = uniforms(seed, episodes, 5)
+        assert found.tolist() == [[uniform(seed, n, h) for h in range(5)] for n in episodes]
+    assert uniforms(1, [], 5).shape == (0, 5)

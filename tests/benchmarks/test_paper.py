@@ -10,7 +10,7 @@ from PIL import Image
 from scipy.stats import binom
 
 import benchmarks.paper.__main__ as paper
-from app.planning.reference.exact import plan_exact
+from benchmarks.exact import plan_exact
 from benchmarks.paper import coverage, planners, regret
 from benchmarks.paper.plots import says_something, worst
 from benchmarks.paper.regret import CONTENDERS, WORLDS, play

@@ -27,8 +27,7 @@ from app.learning.arrays import Floats
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.logistic.posterior import Posterior
 from app.learning.paper.confidence import ALGORITHM_1, beta, delta_of_bounds, kappa, xi
-from app.learning.paper.design_matrix import condition_number
-from app.learning.paper.explorability import sandwich_factor
+from app.learning.paper.explorability import condition_number, sandwich_factor
 from app.learning.paper.regret_bounds import RegretSetting, informative_from
 from app.learning.world.policy import Policy
 from app.planning.fast.planner import plan_fast

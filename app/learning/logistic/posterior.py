@@ -156,14 +156,6 @@ class Posterior:
             squares[several] += self._squares(part[several])
         return np.asarray(np.sqrt(squares))
 
-    def log_determinant(self) -> float:
-        """log |M|."""
-        untouched = np.log(self._precision[~self._touched]).sum()
-        if self._is_primal:
-            return float(untouched + 2.0 * np.log(self._factor.diagonal()).sum())
-        prior = np.log(self._precision[self._touched]).sum()
-        return float(untouched + prior + 2.0 * np.log(self._dual_factor.diagonal()).sum())
-
     @property
     def _is_small(self) -> bool:
         return self._design.size <= self._dense_limit

@@ -14,9 +14,11 @@ from scipy import sparse
 
 from app.learning.arrays import Floats
 from app.learning.features.base import StepFeatures
+from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.spaces import Spaces
 
 GROWTH = math.log(1.5)  # every loop multiplies the determinant by more than 3/2
+LARGEST_MATRIX = 500  # rows; the eigenvalues of a larger one take too long for every plan
 REACHED = math.sqrt(3.0) / 4.0  # share of omega; (v . a)^2 >= 3 omega^2 / 16 is what that needs
 
 
@@ -86,6 +88,19 @@ def condition_bound(
     """Psi_t, the most that the condition number of Sigma_t may be once t is large enough."""
     shape = (episode - explored) / (episode ** (2 / 3) - (explored + 1.0) ** (2 / 3))
     return float(4.0 / 3.0 * shape / mixture_bound(dimension, episodes, omega))
+
+
+def condition_number(data: LabelledTrajectories, ridge: float) -> float | None:
+    """lambda_max / lambda_min of Sigma_t = ridge I + sum phi phi^T over the labelled trajectories.
+
+    None for more than 500 features. Scaling features and ridge alike does not change it.
+    """
+    if data.dimension > LARGEST_MATRIX:
+        return None
+    counts, _ = data.counts()
+    eigenvalues = np.linalg.eigvalsh(data.design().gram(counts))
+    low, high = max(float(eigenvalues[0]), 0.0), max(float(eigenvalues[-1]), 0.0)
+    return (ridge + high) / (ridge + low)
 
 
 def typical_omega(features: StepFeatures) -> float:

@@ -13,18 +13,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
-from scipy.special import expit
 
-from app.errors import BudgetExceeded, InvalidValue
+from app.errors import BudgetExceeded
 from app.learning.arrays import Floats, Integers
 from app.learning.world.model import Successors, TransitionModel
 from app.planning.policies.history import HistoryPolicy
-from app.planning.problem import Plan, PlanBudget, PlanningProblem
-
-Space = Literal["logit", "reward"]
+from app.planning.problem import Plan, PlanBudget
 
 Worth = Callable[[Integers, Integers, Integers], Floats]
 """The values of whole episodes, many at a time.
@@ -38,18 +34,6 @@ HISTORY_BUDGET = PlanBudget(cells=5e6)
 _BYTES_PER_HISTORY = 40  # state, edge, probability, value and choice
 _CHUNK = 1 << 16
 _LOWER = "lower the horizon, the number of states or actions, or use a sum-decomposable agent"
-
-
-def plan_exact(
-    problem: PlanningProblem, space: Space = "logit", budget: PlanBudget = HISTORY_BUDGET
-) -> Plan:
-    """The best history-dependent policy of the model, by enumeration.
-
-    In logit space an episode is worth mu(offset + sum w) + sum b (widths play no part), in reward
-    space min(mu(offset + sum w) + sum v, 1) + sum b.
-    """
-    worth = sum_worth(problem, space)
-    return plan_histories(problem.start, problem.transitions, problem.horizon, worth, budget)
 
 
 def plan_histories(
@@ -74,26 +58,6 @@ def plan_histories(
     )
     seconds = time.perf_counter() - began
     return Plan("exact", policy, value, value, value, nodes, nodes * _BYTES_PER_HISTORY, seconds)
-
-
-def sum_worth(problem: PlanningProblem, space: Space) -> Worth:
-    """The worth of episodes for a problem whose features are sums over steps."""
-    if space not in ("logit", "reward"):
-        raise InvalidValue("space", "logit or reward")
-    widths, ended_widths = problem.widths, problem.ended_widths
-
-    def worth(states: Integers, actions: Integers, ended: Integers) -> Floats:
-        taken = (np.arange(states.shape[1]), states, actions)
-        over, steps = ended >= 0, states.shape[1]
-        rest = np.where(over, problem.ended_weights[steps, ended], 0.0)
-        rewards = expit(problem.offset + problem.weights[taken].sum(axis=1) + rest)
-        if space == "reward" and widths is not None and ended_widths is not None:
-            rest = np.where(over, ended_widths[steps, ended], 0.0)
-            rewards = np.minimum(rewards + widths[taken].sum(axis=1) + rest, 1.0)
-        values: Floats = rewards + problem.bonuses[taken].sum(axis=1)
-        return values
-
-    return worth
 
 
 def count_histories(

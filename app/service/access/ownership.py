@@ -6,7 +6,7 @@ from app.errors import Forbidden, NotFound
 from app.service.access.keys import Caller, Role
 from app.service.runtime.ids import read_episode_id
 from app.storage.database import Database
-from app.storage.queries import recordings
+from app.storage.queries import episodes
 
 
 class Ownership:
@@ -21,7 +21,7 @@ class Ownership:
             return
         caller.sees.check_episode(episode)
         agent, number = read_episode_id(episode)
-        started_by = await self._database.read(recordings.started_by, agent, number)
+        started_by = await self._database.read(episodes.started_by, agent, number)
         if started_by is None:
             raise NotFound("episode", episode)
         if started_by != caller.key:

@@ -24,7 +24,7 @@ from app.storage.blobs.base import BlobReader, BlobStore, BlobWriter
 from app.storage.blobs.recordings import agent_of, agent_prefix, new_recording_name
 from app.storage.commands.recordings import DropRecording, PutRecording
 from app.storage.database import Database, now_milliseconds
-from app.storage.queries import recordings
+from app.storage.queries import episodes, recordings
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +142,7 @@ class Recordings:
     async def _may_replace(self, agent: int, episode: int, caller: Caller) -> bool:
         if caller.may(_OPERATE):
             return True
-        return await self._database.read(recordings.started_by, agent, episode) == caller.key
+        return await self._database.read(episodes.started_by, agent, episode) == caller.key
 
     async def _refuse_replacement(self, agent: int, episode: int) -> None:
         if await self._database.read(recordings.recording_row, agent, episode) is not None:

@@ -83,11 +83,6 @@ class ProcessPool:
         """How many processes are at work."""
         return len(self._slots) - len(self._free)
 
-    @property
-    def pids(self) -> list[int]:
-        """The processes that run now."""
-        return [slot.process.pid for slot in self._slots if slot.process and slot.process.pid]
-
     async def start(self) -> None:
         """Start the first process, which may have to compile, and then the others."""
         began = time.perf_counter()

@@ -150,3 +150,11 @@ def stored_episodes_from(
     parts = steps_of(connection, agent, numbers)
     histories = label_rows_of(connection, agent, numbers)
     return [StoredEpisode(row, parts[row.number], histories[row.number]) for row in rows]
+
+
+def started_by(connection: Connection, agent: int, episode: int) -> str | None:
+    """The id of the key that started an episode."""
+    query = select(episodes.c.started_by)
+    query = query.where(episodes.c.agent == agent, episodes.c.number == episode)
+    found: str | None = connection.execute(query).scalar()
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from sqlalchemy import Connection, select
 
 from app.storage.rows import RecordingRow, columns_of, typed_or_none
-from app.storage.schema import agents, episodes, recordings
+from app.storage.schema import agents, recordings
 
 
 def recording_row(connection: Connection, agent: int, episode: int) -> RecordingRow | None:
@@ -15,14 +15,6 @@ def recording_row(connection: Connection, agent: int, episode: int) -> Recording
     query = select(*columns_of(RecordingRow, recordings))
     query = query.where(recordings.c.agent == agent, recordings.c.episode == episode)
     return typed_or_none(RecordingRow, connection.execute(query).one_or_none())
-
-
-def started_by(connection: Connection, agent: int, episode: int) -> str | None:
-    """The id of the key that started an episode."""
-    query = select(episodes.c.started_by)
-    query = query.where(episodes.c.agent == agent, episodes.c.number == episode)
-    found: str | None = connection.execute(query).scalar()
-    return found
 
 
 def blobs_of_agents(connection: Connection, chosen: Collection[int]) -> dict[int, set[str]]:

@@ -44,7 +44,7 @@ def one_hot(columns: Any, d: int) -> Any:
 
 
 @pytest.mark.parametrize("limit", ROADS.values(), ids=ROADS)
-def test_solves_norms_and_determinant_are_those_of_the_inverse(limit: int) -> None:
+def test_solves_and_norms_are_those_of_the_inverse(limit: int) -> None:
     for seed in range(60):
         arguments, matrix = case(seed)
         inverse = np.linalg.inv(matrix)
@@ -52,7 +52,6 @@ def test_solves_norms_and_determinant_are_those_of_the_inverse(limit: int) -> No
         found = Posterior(**arguments, dense_limit=limit)
         vector = rng.normal(size=len(matrix))
         np.testing.assert_allclose(found.solve(vector), inverse @ vector, rtol=1e-9, atol=1e-9)
-        assert found.log_determinant() == pytest.approx(np.linalg.slogdet(matrix)[1], abs=1e-9)
         d = len(arguments["precision"])
         rows = rng.normal(size=(30, d)) * (rng.random((30, d)) < 0.2)
         rows[10:20] = 0.0
@@ -81,7 +80,6 @@ def test_both_roads_agree_where_an_inverse_is_too_large() -> None:
     np.testing.assert_allclose(primal.solve(vector), dual.solve(vector), rtol=1e-8, atol=1e-9)
     asked = sparse.vstack([rows[:20], one_hot(np.arange(0, d, 3), d)], format="csr")
     np.testing.assert_allclose(primal.norms(asked, 1.0), dual.norms(asked, 1.0), rtol=1e-9)
-    assert primal.log_determinant() == pytest.approx(dual.log_determinant(), rel=1e-12)
 
 
 @pytest.mark.parametrize("limit", ROADS.values(), ids=ROADS)
@@ -172,8 +170,6 @@ def test_a_matrix_beyond_the_budget_is_refused(monkeypatch: pytest.MonkeyPatch) 
     found = Posterior(np.ones(6), rows, np.ones(5), dense_limit=0)
     with pytest.raises(BudgetExceeded):
         found.norms(rows)
-    with pytest.raises(BudgetExceeded):
-        found.log_determinant()
     assert found.solve(np.ones(6)).shape == (6,)
 
 

@@ -22,7 +22,7 @@ from app.learning.world.model import TransitionModel
 from app.learning.world.transitions import TransitionCounts
 from app.planning.policies.uniform import UniformPolicy
 from app.planning.problem import PlanningProblem
-from app.planning.reference.exact import plan_exact
+from benchmarks.exact import plan_exact
 from benchmarks.policy_value import policy_value
 
 DELTA = 0.1

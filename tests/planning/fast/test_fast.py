@@ -18,7 +18,7 @@ from app.learning.world.model import TransitionModel
 from app.planning.fast import dense
 from app.planning.fast.planner import plan_fast
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
-from app.planning.reference.exact import plan_exact
+from benchmarks.exact import plan_exact
 
 
 def problem_of(

@@ -14,12 +14,8 @@ from app.learning.arrays import Floats, Integers
 from app.learning.world.model import TransitionModel
 from app.planning.policies.history import HistoryPolicy
 from app.planning.problem import PlanBudget, PlanningProblem
-from app.planning.reference.exact import (
-    Space,
-    count_histories,
-    plan_exact,
-    plan_histories,
-)
+from app.planning.reference.exact import count_histories, plan_histories
+from benchmarks.exact import Space, plan_exact
 from benchmarks.policy_value import Branch, policy_value
 from tests.planning.instances import Episode, episodes, random_problem, worth_of
 

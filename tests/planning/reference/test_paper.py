@@ -11,8 +11,8 @@ import pytest
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.planning.problem import PlanBudget, PlanningProblem
-from app.planning.reference.exact import plan_exact
 from app.planning.reference.paper import PaperPolicy, plan_paper, smallest_zeta
+from benchmarks.exact import plan_exact
 from benchmarks.policy_value import policy_value
 from tests.planning.instances import episodes, random_problem
 

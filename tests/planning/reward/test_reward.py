@@ -14,11 +14,11 @@ from app.errors import BudgetExceeded, InvalidValue
 from app.learning.world.model import TransitionModel
 from app.planning.policies.reward import RewardPolicy
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
-from app.planning.reference.exact import plan_exact
 from app.planning.reference.paper import plan_paper, smallest_zeta
 from app.planning.reward import ends, kernels, law
 from app.planning.reward.grid import make_grid, pack
 from app.planning.reward.planner import plan_on, plan_reward
+from benchmarks.exact import plan_exact
 from benchmarks.policy_value import policy_value
 from tests.planning.instances import random_problem
 

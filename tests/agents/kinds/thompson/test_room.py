@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from app.agents.kinds.thompson import agent as thompson
 from app.learning.trajectory import Trajectory
-from app.planning.reference.exact import plan_exact
+from benchmarks.exact import plan_exact
 from tests.agents.kinds.thompson.small_thompson import FULL, STATES, A, agent_of, history, same
 
 

@@ -15,9 +15,9 @@ from app.learning.features.table import Table
 from app.learning.trajectory import Trajectory
 from app.planning.policies.uniform import UniformPolicy
 from app.planning.problem import PlanBudget
-from app.planning.reference.exact import plan_exact
 from app.planning.reference.paper import clipped
 from app.wire.validation import parse
+from benchmarks.exact import plan_exact
 
 S, A, H = 2, 2, 3
 BOUND, DELTA, EPISODES = 2, "0.1", 50
