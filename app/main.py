@@ -16,6 +16,7 @@ from app.api.http.gate import Gate
 from app.api.openapi.document import ABOUT, describe, operation_name
 from app.api.routes import (
     agents,
+    demos,
     docs,
     episodes,
     fleets,
@@ -73,6 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
         fleets,
         insights,
         keys,
+        demos,
         operations,
         docs,
     ):

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.cli import database, keys, serve, simulate
+from app.cli import database, demo, keys, serve, simulate
 from app.errors import PlauditError
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 app.command()(serve.serve)
+app.command()(demo.demo)
 app.command()(database.migrate)
 app.command()(database.backup)
 app.command()(database.restore)

@@ -76,8 +76,7 @@ def simulate(
     from app.simulation.extras import load_extra
     from app.simulation.runner import Setting
 
-    for package in ("gymnasium", "matplotlib"):
-        load_extra(package)
+    load_extra("matplotlib")
     settings, kind = load_settings(), agent or DEFAULT_KIND
     setting = Setting(
         task=task,

@@ -116,6 +116,19 @@ class TestEveryTask:
 
 
 class TestFrozenLake:
+    @pytest.mark.parametrize("side", [4, 8])
+    def test_transitions_are_gymnasiums(self, side):
+        env = gymnasium.make("FrozenLake-v1", map_name=f"{side}x{side}", is_slippery=True)
+        task = load_task(f"frozenlake-{side}x{side}")
+        expected = np.zeros_like(task.transitions)
+        for state, rows in env.unwrapped.P.items():
+            for action, outcomes in rows.items():
+                for probability, successor, _, over in outcomes:
+                    expected[state, action, successor + side * side * over] += probability
+        assert (task.transitions == expected).all()
+        assert (task.start == env.unwrapped.initial_state_distrib).all()
+        env.close()
+
     @pytest.mark.parametrize(("side", "horizon"), [(4, 100), (8, 200)])
     def test_optimum_is_value_iteration_on_gymnasiums_table(self, side, horizon):
         env = gymnasium.make("FrozenLake-v1", map_name=f"{side}x{side}", is_slippery=True)

@@ -11,6 +11,7 @@ from app.service.access.keys import Keys as KeysPart
 from app.service.access.ownership import Ownership as OwnershipPart
 from app.service.access.sessions import Sessions as SessionsPart
 from app.service.agents.registry import AgentRegistry
+from app.service.demo.demos import Demos as DemosPart
 from app.service.episodes.import_export import ImportExport as ImportExportPart
 from app.service.episodes.lifecycle import Lifecycle as LifecyclePart
 from app.service.episodes.recordings import Recordings as RecordingsPart
@@ -61,6 +62,7 @@ Leases = Annotated[LeasesPart, _part(lambda container: container.queue.leases)]
 Impact = Annotated[Impacts, _part(lambda container: container.impacts)]
 Recordings = Annotated[RecordingsPart, _part(lambda container: container.recordings)]
 ImportExport = Annotated[ImportExportPart, _part(lambda container: container.import_export)]
+Demos = Annotated[DemosPart, _part(lambda container: container.demos)]
 Keys = Annotated[KeysPart, _part(lambda container: container.keys)]
 Ownership = Annotated[OwnershipPart, _part(lambda container: container.ownership)]
 Sessions = Annotated[SessionsPart, _part(lambda container: container.sessions)]

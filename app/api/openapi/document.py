@@ -38,6 +38,7 @@ TAGS = [
     },
     {"name": "fleets", "description": "Many steps in one call; logged episodes in and out."},
     {"name": "insight", "description": "What an agent has learned and what it would do."},
+    {"name": "demos", "description": "Built-in tasks that the server plays itself."},
     {"name": "keys", "description": "Who may do what."},
     {"name": "operations", "description": "Liveness, readiness and metrics."},
 ]

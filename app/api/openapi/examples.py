@@ -193,6 +193,25 @@ TRAJECTORIES_ANSWER: dict[str, Any] = {
     "learning": "queued",
 }
 
+NEW_DEMO: dict[str, Any] = {"task": "frozenlake-4x4", "judge": "simulated", "episodes": 150}
+DEMO_TASK: dict[str, Any] = {
+    "name": "frozenlake-4x4",
+    "title": "Frozen lake",
+    "about": "Cross a slippery lake to the goal in the corner. Holes end the episode.",
+}
+DEMO: dict[str, Any] = {
+    "agent": AGENT,
+    "task": DEMO_TASK,
+    "judge": "simulated",
+    "running": True,
+    "episodes": 150,
+    "played": 41,
+    "evaluations": 50,
+    "evaluated": 0,
+    "random_success": 0.014,
+    "best_success": 0.745,
+}
+DEMO_LIST: dict[str, Any] = {"tasks": [DEMO_TASK], "items": [DEMO]}
 NEW_KEY: dict[str, Any] = {"name": "arm-3", "role": "robot"}
 KEY: dict[str, Any] = {
     **NEW_KEY,
@@ -282,6 +301,9 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "RecordingView": RECORDING,
     "Trajectories": TRAJECTORIES,
     "TrajectoriesAnswer": TRAJECTORIES_ANSWER,
+    "NewDemo": NEW_DEMO,
+    "DemoView": DEMO,
+    "DemoList": DEMO_LIST,
     "NewKey": NEW_KEY,
     "CreatedKey": CREATED_KEY,
     "KeyList": KEY_LIST,

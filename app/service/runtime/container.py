@@ -14,6 +14,7 @@ from app.service.access.ownership import Ownership
 from app.service.access.sessions import Sessions
 from app.service.agents.registry import AgentRegistry
 from app.service.agents.specification import Limits
+from app.service.demo.demos import Demos
 from app.service.episodes.import_export import ImportExport
 from app.service.episodes.lifecycle import Lifecycle
 from app.service.episodes.recordings import Recordings
@@ -83,6 +84,7 @@ class Container:
             database, self.cache, self.trainer, self.events, limits, self.recordings
         )
         self.import_export = ImportExport(database, self.trainer, self.events)
+        self.demos = Demos(self.registry, self.lifecycle, self.stepping, self.commits, self.events)
         self.idempotency = Idempotency(database)
         self.views = Views(database, self.cache, self.ranking, self.events)
         self.readiness = Readiness(database, self.pool)
@@ -135,6 +137,7 @@ async def open_container(settings: Settings, metrics: Metrics) -> AsyncIterator[
         # The lock on the database keeps other servers away: no upload is under way.
         await container.recordings.sweep(grace_seconds=0.0)
         stack.push_async_callback(_cancel, asyncio.create_task(container.housekeeping.run()))
+        stack.push_async_callback(container.demos.close)
         stack.callback(container.events.close)
         yield container
 

@@ -17,6 +17,7 @@ from plaudit.answers.agents import (
     SuccessView,
     VersionSuccessView,
 )
+from plaudit.answers.demos import DemoList, DemoTaskView, DemoView
 from plaudit.answers.episodes import (
     CannotTellView,
     EpisodeSummary,
@@ -96,6 +97,7 @@ from plaudit.problems import (
     StorageUnavailable,
     TooLarge,
     TooManyAttempts,
+    TooManyDemos,
     TooSlow,
     Unauthenticated,
     Unavailable,
@@ -122,6 +124,9 @@ __all__ = [
     "ConnectionFailed",
     "CreatedKey",
     "CurveView",
+    "DemoList",
+    "DemoTaskView",
+    "DemoView",
     "Episode",
     "EpisodeAbandoned",
     "EpisodeCounts",
@@ -186,6 +191,7 @@ __all__ = [
     "TimedOut",
     "TooLarge",
     "TooManyAttempts",
+    "TooManyDemos",
     "TooSlow",
     "TrajectoriesAnswer",
     "Trajectory",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from plaudit._core.calls import call, listing
 from plaudit.endpoints import (
     agents,
+    demos,
     episodes,
     fleets,
     insights,
@@ -54,6 +55,9 @@ class Calls:
     create_key = call(keys.create_key)
     list_keys = listing(keys.list_keys)
     revoke_key = call(keys.revoke_key)
+
+    start_demo = call(demos.start_demo)
+    list_demos = call(demos.list_demos)
 
     read_health = call(operations.read_health)
     read_readiness = call(operations.read_readiness)

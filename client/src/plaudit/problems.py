@@ -169,6 +169,10 @@ class HostNotAllowed(Forbidden, code="host_not_allowed"):
     """Without keys, a server answers to its own machine's names only."""
 
 
+class TooManyDemos(Conflict, code="too_many_demos", advice="Delete the agent of one of them."):
+    """As many demos play as the server allows."""
+
+
 class AgentPaused(Conflict, code="agent_paused", advice="Resume it: agent.change(paused=False)."):
     """A paused agent starts no episodes."""
 

@@ -150,7 +150,8 @@ def test_every_example_of_a_request_works_when_pasted(document, client):
         assert '"problem"' not in answer.text
         assert str(answer.status_code) in operation["responses"]
         tried += 1
-    assert tried == 13
+    with_bodies = [op for *_, op in operations(document).values() if _request_example(op)]
+    assert tried == len(with_bodies) > 10
 
 
 def _create(document, client):
