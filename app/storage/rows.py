@@ -87,6 +87,10 @@ class AgentRow:
     policy_version: int
     learning_error: str | None
     notes: JsonObject
+    question: str | None
+    guidelines: str | None
+    guidelines_version: int
+    examples: JsonObject | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +161,19 @@ class LabelRow:
     comment: str | None
     at: int
     cannot_tell: bool = False
+    guidelines_version: int | None = None  # stored as the version in force, unless given
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GuidelinesRow:
+    """A version of an agent's question and guidelines."""
+
+    agent: int
+    version: int
+    question: str | None
+    guidelines: str | None
+    at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,10 @@ agents = Table(
     Column("policy_version", Integer, nullable=False),
     Column("learning_error", Text),
     Column("notes", JSON, nullable=False),  # how far its kind is, and warnings
+    Column("question", Text),  # that labellers answer
+    Column("guidelines", Text),
+    Column("guidelines_version", Integer, nullable=False, server_default=text("0")),
+    Column("examples", JSON(none_as_null=True)),  # ids of good and of bad episodes
     Index(None, "position", unique=True),
     Index(
         "ix_agents_behind",
@@ -170,7 +174,19 @@ labels = Table(
     Column("labeller", String(200)),
     Column("comment", Text),
     Column("at", BigInteger, nullable=False),
+    Column("guidelines_version", Integer),  # that the labeller judged by; null when imported
+    Column("seconds", Float),  # that the labeller looked at the episode, where known
     Index(None, "agent", "episode"),
+)
+
+guidelines = Table(
+    "guidelines",  # every version of them
+    metadata,
+    _agent(),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("question", Text),
+    Column("guidelines", Text),
+    Column("at", BigInteger, nullable=False),
 )
 
 events = Table(
@@ -271,5 +287,5 @@ recordings = Table(
     Column("at", BigInteger, nullable=False),
 )
 
-OWNED = (steps, episodes, labels, events, plans, versions, knowledge, recordings)
+OWNED = (steps, episodes, labels, guidelines, events, plans, versions, knowledge, recordings)
 """The tables whose rows belong to an agent and are deleted with it."""

@@ -22,6 +22,7 @@ from app.wire.base import (
     Wire,
 )
 from app.wire.evaluations import EvaluationView
+from app.wire.guidelines import Examples, Guidelines, Question
 from app.wire.specification.display import Display
 from app.wire.specification.features import Features, NamedState
 from app.wire.specification.spaces import ActionSpace, FullActionSpace, FullStateSpace, StateSpace
@@ -118,6 +119,8 @@ class NewAgent(Specification):
     name: ShortText = Field(description="for people", examples=["lake"])
     metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
     display: Display | None = Field(default=None, description="how pages draw a state")
+    question: Question | None = None
+    guidelines: Guidelines | None = None
 
 
 class AgentChanges(Wire):
@@ -133,6 +136,11 @@ class AgentChanges(Wire):
     )
     paused: StrictBool = Field(
         default_factory=bool, description="a paused agent starts no episodes; it still learns"
+    )
+    question: Question | None = None
+    guidelines: Guidelines | None = None
+    examples: Examples | None = Field(
+        default=None, description="episodes of this agent that are over; null shows none"
     )
 
 
@@ -165,6 +173,12 @@ class AgentView(Specification):
     name: str = Field(description="for people")
     metadata: Metadata = Field(description="yours, as it was given")
     display: Display | None = Field(description="how pages draw a state")
+    question: Question | None = Field(description="what labellers answer with good or bad")
+    guidelines: Guidelines | None = Field(description="how to judge")
+    guidelines_version: int = Field(
+        description="counts the changes of `question` and `guidelines`; 0 before the first"
+    )
+    examples: Examples = Field(description="episodes that show labellers what is good or bad")
     paused: bool = Field(description="whether it starts no episodes")
     created_at: datetime = Field(description="when it was created")
     episodes: EpisodeCounts = Field(description="how many it has, by status")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictStr, model_validator
+from pydantic import Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from app.wire.base import (
     Action,
@@ -19,6 +19,7 @@ from app.wire.base import (
     Wire,
 )
 from app.wire.episodes import check_reason
+from app.wire.guidelines import Examples
 
 RandomName = Annotated[StrictStr, Field(pattern=r"^[0-9a-zA-Z]{8,40}$")]
 
@@ -49,6 +50,8 @@ class DeskLabel(DeskEpisodeRequest):
     comment: Comment | None = None
     reason: Reason | None = None  # why the labeller cannot tell
     again: StrictBool = False
+    guidelines_version: Annotated[StrictInt, Field(ge=0, lt=2**31)] | None = None
+    seconds: Annotated[float, Field(ge=0, le=86400)] | None = None  # that it was looked at
 
     @model_validator(mode="after")
     def _reason_fits(self) -> DeskLabel:
@@ -105,6 +108,10 @@ class DeskEpisode(Answer):
     finished_at: datetime | None
     horizon: int
     terminated: bool
+    question: str | None
+    guidelines: str | None
+    guidelines_version: int
+    examples: Examples
     display: JsonObject | None
     box: DeskBox | None  # where states are numbers
     steps: list[DeskStep]

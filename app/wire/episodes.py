@@ -129,6 +129,10 @@ class LabelChange(Answer):
     comment: str | None = Field(description="why, for people")
     at: datetime = Field(description="when")
     cannot_tell: bool = Field(description="whether the labeller could not tell; `comment` is why")
+    guidelines_version: int | None = Field(
+        description="of the agent's guidelines that were judged by; null where it was imported"
+    )
+    seconds: float | None = Field(description="how long the labeller looked at it, where known")
 
 
 class LabelView(Answer):

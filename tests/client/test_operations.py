@@ -45,6 +45,18 @@ class TestAgents:
         assert api.change_agent(lake.id, paused=False).display == grid
         assert api.change_agent(lake.id, display=None).display is None
 
+    def test_the_question_and_its_versions(self, api, lake):
+        changed = api.change_agent(lake.id, question="Is it there?", guidelines="Look.")
+        assert (changed.question, changed.guidelines, changed.guidelines_version) == (
+            "Is it there?",
+            "Look.",
+            1,
+        )
+        assert api.change_agent(lake.id, question=None).guidelines_version == 2
+        asked = [(one.version, one.question) for one in api.list_guidelines(lake.id)]
+        assert asked == [(1, "Is it there?"), (2, None)]
+        assert api.change_agent(lake.id, guidelines=None).examples == plaudit.Examples()
+
     def test_listing_reads_every_page(self, api):
         made = [api.create_agent(**LAKE | {"algorithm": "uniform"}).id for _ in range(5)]
         listed = [agent.id for agent in api.list_agents(page_size=2)]

@@ -237,6 +237,10 @@ class TestExistingAgents:
             "metadata": {},
             "progress": {},
             "warnings": [],
+            "question": None,
+            "guidelines": None,
+            "guidelines_version": 0,
+            "examples": plaudit.Examples(),
         }
         return plaudit.AgentView(**fields | changes)
 

@@ -300,3 +300,31 @@ def test_a_key_that_is_revoked_leads_to_the_sign_in_page(server, admin, chromium
     page.wait_for_url(f"{server.url}/signin?next=%2Flabel%3Fagent%3D{agent}")
     assert [one["label"] for one in episodes(admin, agent)] == [None, None]
     context.close()
+
+
+def test_the_question_the_guidelines_and_the_examples(server, admin, people):
+    hostile = "<img src=x onerror=alert(1)> Did it & 'arrive'?"
+    guidelines = "Good: it arrives.\n<script>alert(2)</script>"
+    agent = waiting(admin, 4, GRID | {"question": hostile, "guidelines": guidelines})
+    good, bad = (one["id"] for one in episodes(admin, agent)[:2])
+    changes = {"examples": {"good": [good], "bad": [bad]}}
+    assert admin.patch(f"/v1/agents/{agent}", json=changes).is_success
+    key = create_key(admin, "labeller", "Grace")
+    page = people(server.url)
+    sign_in(page, server, key["secret"], f"/label?agent={agent}")
+    shown(page)
+    expect(page.locator("#question")).to_have_text(hostile)
+    page.keyboard.press("i")
+    expect(page.locator("#guide")).to_be_visible()
+    expect(page.locator("#guide-text")).to_have_text(guidelines)
+    expect(page.locator("#guide-examples .example svg.grid")).to_have_count(2, timeout=PATIENCE)
+    expect(page.locator("#guide-examples .pill.bad")).to_have_count(1)
+    page.keyboard.press("Escape")
+    admin.patch(f"/v1/agents/{agent}", json={"guidelines": "New ones."})
+    name = shown(page)
+    press(page, "g", 3)
+    number = int(name.rsplit(" ", 1)[1])
+    judged = next(one for one in episodes(admin, agent) if one["number"] == number)
+    (label,) = admin.get(f"/v1/episodes/{judged['id']}").json()["labels"]
+    assert label["guidelines_version"] == 1  # that Grace saw, though there is a newer one
+    assert 0 < label["seconds"] < 600

@@ -43,6 +43,10 @@ AGENT_VIEW: dict[str, Any] = {
     "id": AGENT,
     "metadata": {},
     "display": {"kind": "grid", "rows": 4, "cols": 4},
+    "question": "Did it reach the flag without falling into a hole?",
+    "guidelines": "Good: it stands at the flag at the end.\nBad: anything else.",
+    "guidelines_version": 1,
+    "examples": {"good": ["eps_0123456789_3"], "bad": []},
     "paused": False,
     "created_at": _EARLIER,
     "episodes": {
@@ -68,12 +72,26 @@ AGENT_VIEW: dict[str, Any] = {
 NEW_AGENT_VIEW: dict[str, Any] = {
     **AGENT_VIEW,
     "display": None,
+    "question": None,
+    "guidelines": None,
+    "guidelines_version": 0,
+    "examples": {"good": [], "bad": []},
     "episodes": dict.fromkeys(AGENT_VIEW["episodes"], 0),
     "policy_version": 0,
     "learning": "queued",
     "success_rate": None,
     "evaluation": None,
     "plan": None,
+}
+GUIDELINES: dict[str, Any] = {
+    "items": [
+        {
+            "version": 1,
+            "question": AGENT_VIEW["question"],
+            "guidelines": AGENT_VIEW["guidelines"],
+            "at": _EARLIER,
+        }
+    ]
 }
 AGENT_PAGE: dict[str, Any] = {"items": [AGENT_VIEW], "next": None}
 
@@ -128,6 +146,8 @@ EPISODE_VIEW: dict[str, Any] = {
             "comment": "clean grasp",
             "at": _LATER,
             "cannot_tell": False,
+            "guidelines_version": 1,
+            "seconds": 6.4,
         }
     ],
     "predicted": 0.81,
@@ -280,6 +300,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "AgentChanges": AGENT_CHANGES,
     "AgentView": AGENT_VIEW,
     "AgentPage": AGENT_PAGE,
+    "GuidelinesPage": GUIDELINES,
     "NewEpisode": NEW_EPISODE,
     "EpisodeSummary": EPISODE_SUMMARY,
     "EpisodeView": EPISODE_VIEW,

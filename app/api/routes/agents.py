@@ -15,6 +15,7 @@ from app.api.openapi.responses import created, declared, location
 from app.service.access.idempotency import Remember
 from app.service.agents.specification import read_specification
 from app.wire.agents import AgentChanges, AgentPage, AgentView, NewAgent, Specification
+from app.wire.guidelines import GuidelinesPage
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,13 @@ async def create_agent(
 
     async def create(remember: Remember | None) -> AgentView:
         agent = await registry.create(
-            body.name, specification, dict(body.metadata), display, remember
+            body.name,
+            specification,
+            dict(body.metadata),
+            display,
+            remember,
+            body.question,
+            body.guidelines,
         )
         kind = specification.algorithm.kind
         log.info("agent created", extra={"agent": agent.id, "kind": kind, "by": caller.key})
@@ -83,11 +90,19 @@ async def change_agent(
     metadata_bytes: MetadataBytes,
     _: Operator,
 ) -> AgentView:
-    """Change its name, metadata or display, or pause it."""
+    """Change what does not touch learning, such as its name or its question, or pause it."""
     check_metadata(body.metadata or {}, metadata_bytes)
     hosted = await registry.find(agent)
     await registry.describe(hosted, body)
     return await views.read(agent)
+
+
+@router.get(
+    "/{agent}/guidelines", summary="Every version of the guidelines", responses=declared(404, 503)
+)
+async def list_guidelines(agent: AgentId, views: AgentViews, _: AgentReader) -> GuidelinesPage:
+    """Every version of its question and guidelines; labels keep the version they were judged by."""
+    return await views.guidelines(agent)
 
 
 @router.delete("/{agent}", status_code=204, summary="Delete an agent", responses=declared(404, 503))

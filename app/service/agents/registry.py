@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import cast
 
-from app.errors import NotFound, PlauditError, Stale
+from app.errors import InvalidValue, NotFound, PlauditError, Stale
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.agents.specification import Limits, check_limits
@@ -26,9 +26,10 @@ from app.storage.commands.agents import (
 )
 from app.storage.database import Database, now_milliseconds
 from app.storage.queries import agents
-from app.storage.rows import JsonObject
+from app.storage.rows import EpisodeStatus, JsonObject
 from app.storage.unit_of_work import Command
 from app.wire.agents import AgentChanges, Specification
+from app.wire.guidelines import Examples
 
 log = logging.getLogger(__name__)
 
@@ -81,13 +82,23 @@ class AgentRegistry:
         metadata: JsonObject,
         display: JsonObject | None,
         remember: Remember | None = None,
+        question: str | None = None,
+        guidelines: str | None = None,
     ) -> HostedAgent:
         """Create an agent; it plans for its first episode at once."""
         notes = await asyncio.to_thread(check_limits, specification, self._limits)
         number = new_agent_number()
         stored = specification.model_dump(mode="json", exclude_unset=True)
         command: Command[None] = CreateAgent(
-            number, name, stored, metadata, display, now_milliseconds(), notes
+            number,
+            name,
+            stored,
+            metadata,
+            display,
+            now_milliseconds(),
+            notes,
+            question,
+            guidelines,
         )
         if remember is not None:
             command = Answered(command, lambda _: remember(agent_id(number)))
@@ -97,13 +108,31 @@ class AgentRegistry:
         return agent
 
     async def describe(self, agent: HostedAgent, changes: AgentChanges) -> None:
-        """Change what does not touch learning: name, metadata, display, paused."""
+        """Change what does not touch learning, such as its name, its display or its question."""
+        if changes.examples is not None:
+            await self._check_examples(agent, changes.examples)
         described = cast(AgentDescription, changes.model_dump(mode="json", exclude_unset=True))
         try:
-            await self._database.commit(DescribeAgent(agent.number, described))
+            await self._database.commit(DescribeAgent(agent.number, described, now_milliseconds()))
         except Stale as error:
             raise NotFound("agent", agent.id) from error
         agent.set_paused(described.get("paused", agent.paused))
+
+    async def _check_examples(self, agent: HostedAgent, examples: Examples) -> None:
+        """Refuse examples that are no episodes of this agent, or that are not over."""
+        for field, ids in (("good", examples.good), ("bad", examples.bad)):
+            for i, id_ in enumerate(ids):
+                try:
+                    episode = await self._cache.episode(id_)
+                except NotFound:
+                    episode = None
+                if (
+                    episode is None
+                    or episode.agent is not agent
+                    or episode.status is EpisodeStatus.running
+                ):
+                    expected = "the id of an episode of this agent that is over"
+                    raise InvalidValue(f"examples.{field}.{i}", expected)
 
     async def delete(self, agent: str) -> None:
         """Delete an agent, also a damaged one: it is gone at once, its rows soon after."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.service.agents.specification import timeout_seconds
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode
 from app.service.labelling import slots
-from app.service.labelling.slots import CannotTell, GivenLabel
+from app.service.labelling.slots import UNKNOWN, Attention, CannotTell, GivenLabel
 from app.storage.commands.labels import SetLabels
 from app.storage.commands.log import CounterChange, NewEvent
 from app.storage.rows import EpisodeStatus, EventKind, LabelRow
@@ -26,7 +26,11 @@ def set_label(
     enough = settled or episode.label is not None or len(labels) >= episode.labels_wanted
     event = _label_event(episode, EventKind.labelled, given.at, slot, given.label)
     history = [
-        _entry(episode, slot, given.labeller, given.at, label=given.label, comment=given.comment)
+        replace(
+            _entry(episode, slot, given.labeller, given.at, given.attention),
+            label=given.label,
+            comment=given.comment,
+        )
     ]
     answers, answered = dict(episode.cannot_tell), episode.answer_slot(given.labeller)
     if answered is not None:
@@ -54,7 +58,11 @@ def set_cannot_tell(episode: HostedEpisode, slot: int | None, given: CannotTell)
         place = slots.free_answer_slot(episode.cannot_tell, episode.labels_wanted)
     events = [NewEvent(EventKind.cannot_tell, given.at, episode.number, place)]
     history = [
-        _entry(episode, place, given.labeller, given.at, comment=given.reason, cannot_tell=True)
+        replace(
+            _entry(episode, place, given.labeller, given.at, given.attention),
+            comment=given.reason,
+            cannot_tell=True,
+        )
     ]
     labels = dict(episode.labels)
     if slot is not None:
@@ -105,13 +113,19 @@ def _entry(
     slot: int,
     labeller: str | None,
     now: int,
-    label: int | None = None,
-    comment: str | None = None,
-    cannot_tell: bool = False,
+    attention: Attention = UNKNOWN,
 ) -> LabelRow:
-    """An entry of the label history; by default a withdrawal."""
+    """An entry of the label history; as it is a withdrawal."""
     return LabelRow(
-        episode.agent.number, episode.number, slot, label, labeller, comment, now, cannot_tell
+        episode.agent.number,
+        episode.number,
+        slot,
+        None,
+        labeller,
+        None,
+        now,
+        guidelines_version=attention.guidelines_version,
+        seconds=attention.seconds,
     )
 
 

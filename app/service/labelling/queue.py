@@ -17,6 +17,7 @@ from app.service.labelling.slots import CannotTell, GivenLabel
 from app.service.runtime.cache import Cache
 from app.service.runtime.ids import episode_id, read_episode_id
 from app.storage.database import Database
+from app.storage.queries import agents as agent_queries
 from app.storage.queries import labels as label_queries
 from app.storage.queries.agents import AgentSet
 from app.storage.rows import EpisodeStatus
@@ -129,6 +130,15 @@ class LabelQueue:
         hosted = await self._cache.episode(episode)
         _check_has_label_of(hosted, labeller)
         self._take(episode, holder)
+        return hosted
+
+    async def example(self, episode: str) -> HostedEpisode:
+        """An episode that its agent shows as an example."""
+        hosted = await self._cache.episode(episode)
+        row = await self._database.read(agent_queries.agent_row, hosted.agent.number)
+        shown = {} if row is None else row.examples or {}
+        if episode not in [*shown.get("good", ()), *shown.get("bad", ())]:
+            raise NotFound("example", episode[:80])
         return hosted
 
     async def correct(

@@ -18,6 +18,17 @@ TIMEOUT = "timeout"  # the labeller of a default label
 
 
 @dataclass(frozen=True, slots=True)
+class Attention:
+    """How an episode was judged: by which guidelines, and how many seconds it was looked at."""
+
+    guidelines_version: int | None = None  # None: the one in force
+    seconds: float | None = None
+
+
+UNKNOWN = Attention()
+
+
+@dataclass(frozen=True, slots=True)
 class GivenLabel:
     """A label, and who gave it."""
 
@@ -25,6 +36,7 @@ class GivenLabel:
     labeller: str | None = None
     comment: str | None = None
     at: int = 0  # milliseconds, once it is stored
+    attention: Attention = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,7 @@ class CannotTell:
     labeller: str | None
     reason: str
     at: int = 0  # milliseconds, once it is stored
+    attention: Attention = UNKNOWN
 
 
 Slots = Mapping[int, GivenLabel]

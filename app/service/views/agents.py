@@ -29,6 +29,7 @@ from app.wire.agents import (
     Specification,
 )
 from app.wire.evaluations import EvaluationView
+from app.wire.guidelines import Examples, GuidelinesPage, GuidelinesView
 from app.wire.specification.display import Display
 
 log = logging.getLogger(__name__)
@@ -91,6 +92,22 @@ class AgentViews:
                 fields = {"agent": agent_id(row.id), "reason": str(error)}
                 log.error("the specification of an agent is damaged", extra=fields)
             return None
+
+    async def guidelines(self, agent: str) -> GuidelinesPage:
+        """Every version of an agent's question and guidelines."""
+        hosted = await self._cache.agent(read_agent_id(agent))
+        rows = await self._database.read(agent_queries.guidelines_rows, hosted.number)
+        return GuidelinesPage(
+            items=[
+                GuidelinesView(
+                    version=row.version,
+                    question=row.question,
+                    guidelines=row.guidelines,
+                    at=moment(row.at),
+                )
+                for row in rows
+            ]
+        )
 
     async def name(self, agent: str) -> str:
         """The name of an agent."""
@@ -156,6 +173,10 @@ def agent_view(
         id=agent_id(row.id),
         name=row.name,
         metadata=row.metadata,
+        question=row.question,
+        guidelines=row.guidelines,
+        guidelines_version=row.guidelines_version,
+        examples=Examples.model_validate(row.examples or {}),
         paused=row.paused,
         created_at=moment(row.created_at),
         episodes=EpisodeCounts(

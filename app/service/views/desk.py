@@ -16,6 +16,7 @@ from app.storage.queries import recordings as recording_queries
 from app.storage.queries.episodes import StoredEpisode
 from app.storage.rows import AgentRow, EpisodeRow, RecordingRow
 from app.wire.desk import DeskBox, DeskEpisode, DeskRecording, DeskState, DeskStep
+from app.wire.guidelines import Examples
 from app.wire.specification.spaces import Box
 
 
@@ -63,6 +64,10 @@ def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
         finished_at=moment_or_none(row.finished_at),
         horizon=agent.horizon,
         terminated=row.ended,
+        question=stored.agent.question,
+        guidelines=stored.agent.guidelines,
+        guidelines_version=stored.agent.guidelines_version,
+        examples=Examples.model_validate(stored.agent.examples or {}),
         display=stored.agent.display,
         box=_box(agent),
         steps=[

@@ -273,6 +273,8 @@ def label_changes(labels: Sequence[LabelRow]) -> list[LabelChange]:
                 "comment": change.comment,
                 "at": moment(change.at),
                 "cannot_tell": change.cannot_tell,
+                "guidelines_version": change.guidelines_version,
+                "seconds": change.seconds,
             }
         )
         for change in labels

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TypedDict
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import BigInteger, Connection, delete, func, insert, literal, select, update
 
 from app.errors import Stale
 from app.storage.rows import JsonObject
-from app.storage.schema import OWNED, agents, steps
+from app.storage.schema import OWNED, agents, guidelines, steps
 
 _START = dict.fromkeys(
     (
@@ -40,12 +40,16 @@ class CreateAgent:
     display: JsonObject | None
     created_at: int
     notes: JsonObject
+    question: str | None = None
+    guidelines: str | None = None
 
     def apply(self, connection: Connection) -> None:
         """Insert the row."""
         position = select(func.coalesce(func.max(agents.c.position), 0) + 1).scalar_subquery()
         values = {**asdict(self), **_START, "paused": False, "position": position}
         connection.execute(insert(agents).values(values))
+        if self.question is not None or self.guidelines is not None:
+            _add_guidelines(connection, self.id, self.created_at)
 
 
 class AgentDescription(TypedDict, total=False):
@@ -55,20 +59,45 @@ class AgentDescription(TypedDict, total=False):
     metadata: JsonObject
     display: JsonObject | None
     paused: bool
+    question: str | None
+    guidelines: str | None
+    examples: JsonObject | None
 
 
 @dataclass(frozen=True, slots=True)
 class DescribeAgent:
-    """Set some of an agent's name, metadata, display and paused."""
+    """Set some of what describes an agent. A new question or new guidelines get a version."""
 
     agent: int
     changes: AgentDescription
+    now: int
 
     def apply(self, connection: Connection) -> None:
         """Update the given columns only, so that two changes at once keep both."""
+        before = _asked(connection, self.agent)
         query = update(agents).where(agents.c.id == self.agent, agents.c.deleted_at.is_(None))
         if self.changes and connection.execute(query.values(dict(self.changes))).rowcount == 0:
             raise Stale("the agent was deleted")
+        if _asked(connection, self.agent) != before:
+            _add_guidelines(connection, self.agent, self.now)
+
+
+def _asked(connection: Connection, agent: int) -> object:
+    """The question and the guidelines of an agent."""
+    query = select(agents.c.question, agents.c.guidelines).where(agents.c.id == agent)
+    return connection.execute(query).one_or_none()
+
+
+def _add_guidelines(connection: Connection, agent: int, now: int) -> None:
+    """Store the question and the guidelines in force as a new version."""
+    one = agents.c.id == agent
+    connection.execute(
+        update(agents).where(one).values(guidelines_version=agents.c.guidelines_version + 1)
+    )
+    columns = agents.c.id, agents.c.guidelines_version, agents.c.question, agents.c.guidelines
+    names = ("agent", "version", "question", "guidelines", "at")
+    version = select(*columns, literal(now, BigInteger)).where(one)
+    connection.execute(insert(guidelines).from_select(names, version))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import Connection, bindparam, case, func, insert
+from sqlalchemy import BigInteger, Connection, Integer, bindparam, case, func, insert, select
 
 from app.storage.commands.episodes import EndEpisode, ReportFinal, change_episode, change_of
 from app.storage.commands.log import CounterChange, Logged, NewEvent, record
-from app.storage.rows import EpisodeStatus, LabelRow
-from app.storage.schema import episodes, labels
+from app.storage.rows import EpisodeStatus, JsonObject, LabelRow
+from app.storage.schema import agents, episodes, labels
 
 _SET = change_of("status", "labels_given", "cannot_tell", "label", "labelled_at").values(
     # An episode without a due time, such as an imported one, never gets one.
@@ -19,6 +19,16 @@ _SET = change_of("status", "labels_given", "cannot_tell", "label", "labelled_at"
             episodes.c.label_due.is_not(None),
             func.coalesce(bindparam("new_label_due"), episodes.c.label_due),
         )
+    )
+)
+
+# The version of the guidelines that the labeller saw; where it is not said, the one in force.
+_ADD = insert(labels).values(
+    guidelines_version=func.coalesce(
+        bindparam("seen_version", type_=Integer),
+        select(agents.c.guidelines_version)
+        .where(agents.c.id == bindparam("of_agent", type_=BigInteger))
+        .scalar_subquery(),
     )
 )
 
@@ -56,8 +66,13 @@ class SetLabels:
             label_due=self.label_due,
         )
         if self.history:
-            connection.execute(insert(labels), [asdict(row) for row in self.history])
+            connection.execute(_ADD, [_added(row) for row in self.history])
         return record(connection, self.agent, self.change, self.events)
+
+
+def _added(row: LabelRow) -> JsonObject:
+    values = asdict(row)
+    return values | {"seen_version": values.pop("guidelines_version"), "of_agent": row.agent}
 
 
 @dataclass(frozen=True, slots=True)

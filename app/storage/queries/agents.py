@@ -14,12 +14,13 @@ from app.storage.rows import (
     AgentRow,
     EpisodeMode,
     EpisodeStatus,
+    GuidelinesRow,
     PlanRow,
     columns_of,
     typed,
     typed_or_none,
 )
-from app.storage.schema import OWNED, agents, episodes, events, steps
+from app.storage.schema import OWNED, agents, episodes, events, guidelines, steps
 
 SPARK_POINTS = 16
 
@@ -47,6 +48,12 @@ def stored_agent(connection: Connection, agent: int) -> StoredAgent | None:
     if row is None:
         return None
     return StoredAgent(row, plan_rows(connection, agent, row.policy_version))
+
+
+def guidelines_rows(connection: Connection, agent: int) -> list[GuidelinesRow]:
+    """Every version of an agent's question and guidelines, oldest first."""
+    query = select(*columns_of(GuidelinesRow, guidelines)).where(guidelines.c.agent == agent)
+    return typed(GuidelinesRow, connection.execute(query.order_by(guidelines.c.version)).all())
 
 
 AgentSet = frozenset[int] | None

@@ -17,12 +17,13 @@ from app.api.http.json_body import JsonRoute
 from app.service.access.keys import ANYONE, Caller
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.labelling.impact import Impact as LabelImpact
-from app.service.labelling.slots import CannotTell, GivenLabel
+from app.service.labelling.slots import Attention, CannotTell, GivenLabel
 from app.web.pages.sign_in import PageRoute, page_guard
 from app.web.render.templates import render
 from app.wire.base import CANNOT_TELL
 from app.wire.desk import (
     DeskAnswer,
+    DeskEpisode,
     DeskEpisodeRequest,
     DeskLabel,
     DeskLease,
@@ -130,6 +131,15 @@ async def leave(body: DeskRequest, leases: Leases, caller: Labeller) -> None:
     leases.release_all(_holder(caller, body))
 
 
+@router.get("/example")
+async def read_example(
+    episode: Annotated[str, Query(max_length=80)], desk: Desk, views: DeskViews, caller: Labeller
+) -> DeskEpisode:
+    """An episode that the guidelines of its agent show as an example."""
+    caller.sees.check_episode(episode)
+    return await views.read(await desk.example(episode))
+
+
 @router.get("/change")
 async def read_change(
     episode: Annotated[str, Query(max_length=80)],
@@ -143,9 +153,10 @@ async def read_change(
 
 def _given(caller: Caller, body: DeskLabel) -> GivenLabel | CannotTell:
     labeller = _labeller(caller, body.labeller)
+    attention = Attention(body.guidelines_version, body.seconds)
     if body.label == CANNOT_TELL:
-        return CannotTell(labeller, body.reason or "")
-    return GivenLabel(body.label, labeller, body.comment or None)
+        return CannotTell(labeller, body.reason or "", attention=attention)
+    return GivenLabel(body.label, labeller, body.comment or None, attention=attention)
 
 
 def _skipper(caller: Caller, body: DeskRequest) -> str:

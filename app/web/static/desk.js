@@ -2,9 +2,11 @@
 
 import { Problem, ask, pageData, root } from "./server.js";
 import { element } from "./dom.js";
+import { Guide } from "./guide.js";
 import { words } from "./model.js";
 import { Past, wordOf } from "./past.js";
 import { Player } from "./player.js";
+import { Stopwatch } from "./stopwatch.js";
 import { onSwipe } from "./swipe.js";
 
 const RENEW_MILLISECONDS = 40_000;
@@ -34,6 +36,8 @@ const player = new Player({
   caption: at("caption"),
 });
 const past = new Past(at("past"), open);
+const guide = new Guide(at("guide-button"), at("guide"), at("guide-text"), at("guide-examples"));
+const watch = new Stopwatch();
 
 let shown = null; // the episode on the desk
 let correcting = null; // the entry of `past` whose episode is on the desk again
@@ -146,6 +150,7 @@ function show(answer, { correct = null, comment = "" } = {}) {
   showEpisode();
   at("outcome").textContent = player.outcome.text;
   announce(answer);
+  watch.restart();
   unseen();
 }
 
@@ -154,7 +159,7 @@ function showEmpty(answer) {
   at("recording").replaceChildren();
   at("over").hidden = answer.skipped === 0;
   at("question").textContent = "Good or bad?";
-  at("guide-button").hidden = true;
+  guide.offer(null);
   at("empty-words").textContent =
     answer.left === 0
       ? "No episode waits for your label. New ones appear here automatically."
@@ -166,8 +171,7 @@ function showEmpty(answer) {
 
 function showHead() {
   at("question").textContent = shown.question || "Good or bad?";
-  at("guide-button").hidden = !shown.guidelines;
-  at("guide-text").textContent = shown.guidelines ?? "";
+  guide.offer(shown);
   at("episode-name").textContent = `${shown.agent_name} · episode ${shown.number}`;
   at("so-far").hidden = shown.labels_wanted === 1;
   at("so-far").textContent = `${shown.verdicts} of ${shown.labels_wanted} verdicts so far`;
@@ -259,10 +263,12 @@ function judge(label, reason) {
   const episode = shown;
   const again = correcting !== null;
   const comment = at("comment").value.trim();
+  const { seconds } = watch;
   leaveButtons();
   doing(async () => {
     const words = reason ? { reason } : comment ? { comment } : {};
-    const more = { ...words, ...(again ? { again } : {}) };
+    const judged = { guidelines_version: episode.guidelines_version, seconds };
+    const more = { ...words, ...judged, ...(again ? { again } : {}) };
     const answer = await ask("POST", "/label/verdict", mine({ episode: episode.id, label, ...more }));
     show(answer);
     const name = `${episode.agent_name} · episode ${episode.number}`;
@@ -415,8 +421,6 @@ async function renew() {
   }
 }
 
-const guide = () => !at("guide-button").hidden && at("guide").showModal();
-
 const KEYS = {
   g: () => judge(1),
   b: () => judge(0),
@@ -424,7 +428,7 @@ const KEYS = {
   s: skip,
   u: undo,
   c: () => at("comment").focus(),
-  i: guide,
+  i: () => guide.open(),
   "?": () => at("help").showModal(),
   " ": () => player.toggle(),
   ArrowLeft: () => player.step(-1),
@@ -474,7 +478,6 @@ at("over").addEventListener("click", () =>
   doing(async () => show(await ask("POST", "/label/over", mine()))),
 );
 at("help-button").addEventListener("click", () => at("help").showModal());
-at("guide-button").addEventListener("click", guide);
 at("toggle-steps").addEventListener("click", () => showSteps(at("drawing").hidden));
 onSwipe(at("work"), { right: () => judge(1), left: () => judge(0) });
 if (!desk.named) {

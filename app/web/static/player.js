@@ -1,11 +1,7 @@
 // One player for the steps and the recording of an episode: the same keys, the same scrub bar.
 
-import { element } from "./dom.js";
-import { dimensionsOf, outcomeOf, placesOf } from "./model.js";
-import { GridDrawing } from "./drawings/grid.js";
-import { LinesDrawing } from "./drawings/lines.js";
-import { StepsDrawing } from "./drawings/steps.js";
-import { TrackDrawing } from "./drawings/track.js";
+import { outcomeOf, placesOf } from "./model.js";
+import { draw } from "./drawings/draw.js";
 
 const SPEEDS = [0.5, 1, 2, 4];
 const SPEED_KEY = "plaudit-speed";
@@ -45,7 +41,7 @@ export class Player {
     this.outcome = outcomeOf(episode, this.places);
     this.film = film;
     this.drawn = drawn;
-    this.#draw(episode);
+    this.picture = draw(this.parts.drawing, episode, this.places, this.outcome, (i) => this.#jump(i));
     this.last = this.places.length > 1 || !film ? this.places.length - 1 : FILM_PARTS;
     this.parts.scrub.max = Math.max(0, this.last);
     this.#showPlayer();
@@ -54,25 +50,6 @@ export class Player {
     const quiet = still || calm.matches || !this.#moves();
     this.show(quiet ? this.last : 0);
     if (!quiet) this.play();
-  }
-
-  #draw(episode) {
-    const { drawing } = this.parts;
-    const { display } = episode;
-    const dimensions = this.places.every((place) => place.numbers) ? dimensionsOf(episode) : null;
-    const grid = display?.kind === "grid" ? display : null;
-    this.picture = null;
-    if (this.places.length === 0) {
-      drawing.replaceChildren(element("p", "quiet", "This episode has no steps."));
-    } else if (grid && this.places.every((one) => one.place < grid.rows * grid.cols)) {
-      this.picture = new GridDrawing(drawing, this.places, grid, this.outcome);
-    } else if (dimensions && display?.kind === "track") {
-      this.picture = new TrackDrawing(drawing, this.places, dimensions, display, this.outcome);
-    } else if (dimensions) {
-      this.picture = new LinesDrawing(drawing, this.places, dimensions, this.outcome);
-    } else {
-      this.picture = new StepsDrawing(drawing, this.places, (i) => this.#jump(i));
-    }
   }
 
   #jump(i) {

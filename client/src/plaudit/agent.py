@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from plaudit._core.calls import Asynchronous, Blocking, listing_method, method
 from plaudit._core.flow import Flow, token
 from plaudit._core.session import AsyncSession, BlockingSession, Pager
-from plaudit.answers.agents import AgentView
+from plaudit.answers.agents import AgentView, GuidelinesView
 from plaudit.answers.episodes import EpisodeSummary
 from plaudit.answers.insight import CurveView, ModelView, PolicyView
 from plaudit.answers.trajectories import TrajectoriesAnswer
@@ -137,12 +137,30 @@ class AgentCalls(Generic[E]):
         metadata: Mapping[str, object] | LeftOut = LEFT_OUT,
         display: Mapping[str, object] | LeftOut | None = LEFT_OUT,
         paused: bool | LeftOut = LEFT_OUT,
+        question: str | LeftOut | None = LEFT_OUT,
+        guidelines: str | LeftOut | None = LEFT_OUT,
+        examples: Mapping[str, object] | LeftOut | None = LEFT_OUT,
     ) -> Flow[AgentView]:
-        """Change the name, metadata or display of the agent, or pause it."""
+        """Change what does not touch learning, or pause the agent. What is left out stays.
+
+        ``examples`` has the ids of ``good`` and ``bad`` episodes that labellers are shown.
+        """
         self.view = yield from agents.change_agent(
-            self.id, name=name, metadata=metadata, display=display, paused=paused
+            self.id,
+            name=name,
+            metadata=metadata,
+            display=display,
+            paused=paused,
+            question=question,
+            guidelines=guidelines,
+            examples=examples,
         )
         return self.view
+
+    @method
+    def guidelines(self) -> Flow[list[GuidelinesView]]:
+        """Every version of the question and the guidelines, oldest first."""
+        return (yield from agents.list_guidelines(self.id))
 
     @method
     def delete(self) -> Flow[None]:

@@ -23,6 +23,7 @@ class Calls:
     list_agents = listing(agents.list_agents)
     read_agent = call(agents.read_agent)
     change_agent = call(agents.change_agent)
+    list_guidelines = call(agents.list_guidelines)
     delete_agent = call(agents.delete_agent)
 
     start_episode = call(episodes.start_episode)

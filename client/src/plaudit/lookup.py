@@ -34,6 +34,8 @@ def find_or_create_agent(
     default_label: int | None = None,
     metadata: Json | None = None,
     display: Json | None = None,
+    question: str | None = None,
+    guidelines: str | None = None,
     bins: int | Sequence[int] | None = None,
     low: float | Sequence[float] | None = None,
     high: float | Sequence[float] | None = None,
@@ -82,6 +84,8 @@ def find_or_create_agent(
         default_label=default_label,
         metadata=metadata,
         display=display,
+        question=question,
+        guidelines=guidelines,
     )
     try:
         return (yield from create(idempotency_key=_key(create)))

@@ -37,6 +37,7 @@ MAY = {
     "GET /v1/agents/{agent}": READ_AGENTS,
     "PATCH /v1/agents/{agent}": OPERATE,
     "DELETE /v1/agents/{agent}": OPERATE,
+    "GET /v1/agents/{agent}/guidelines": READ_AGENTS,
     "GET /v1/agents/{agent}/model": READ,
     "GET /v1/agents/{agent}/policy": READ_AGENTS,
     "GET /v1/agents/{agent}/learning-curve": READ,
@@ -72,6 +73,7 @@ MAY = {
     "POST /label/renew": JUDGE,
     "POST /label/leave": JUDGE,
     "GET /label/change": JUDGE,
+    "GET /label/example": JUDGE,
     "GET /static/{version}/{name:path}": EVERYBODY,
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -77,6 +77,24 @@ class EvaluationView(SuccessView):
 
 
 @dataclass(frozen=True)
+class Examples:
+    """Ids of episodes that show labellers what is good and what is bad."""
+
+    good: list[str] = field(default_factory=list)
+    bad: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class GuidelinesView:
+    """One version of an agent's question and guidelines; labels keep its number."""
+
+    version: int
+    question: str | None
+    guidelines: str | None
+    at: datetime
+
+
+@dataclass(frozen=True)
 class AgentView:
     """An agent: its specification and where it stands."""
 
@@ -97,6 +115,10 @@ class AgentView:
     metadata: Metadata
     progress: dict[str, Any]
     warnings: list[str]
+    question: str | None
+    guidelines: str | None
+    guidelines_version: int
+    examples: Examples
     display: dict[str, Any] | None = None
     features: dict[str, Any] | None = None
     algorithm: dict[str, Any] | None = None

@@ -64,6 +64,8 @@ class LabelChange:
     comment: str | None
     at: datetime
     cannot_tell: bool
+    guidelines_version: int | None
+    seconds: float | None
 
 
 @dataclass(frozen=True)

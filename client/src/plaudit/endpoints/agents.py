@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from plaudit._core.flow import Flow, Request, json_request
 from plaudit._core.parsing import parse
 from plaudit._core.session import Page, Pager
-from plaudit.answers.agents import AgentView
+from plaudit.answers.agents import AgentView, GuidelinesView
 from plaudit.endpoints.body import (
     LEFT_OUT,
     LeftOut,
@@ -39,6 +39,8 @@ def create_agent(
     default_label: int | None = None,
     metadata: Json | None = None,
     display: Json | None = None,
+    question: str | None = None,
+    guidelines: str | None = None,
     idempotency_key: str | None = None,
 ) -> Flow[AgentView]:
     """Create an agent.
@@ -60,6 +62,8 @@ def create_agent(
         default_label=default_label,
         metadata=metadata,
         display=display,
+        question=question,
+        guidelines=guidelines,
     )
     reply = yield json_request("POST", path("agents"), body, idempotent(idempotency_key))
     return parse(AgentView, reply.json())
@@ -93,11 +97,31 @@ def change_agent(
     metadata: Json | LeftOut = LEFT_OUT,
     display: Json | LeftOut | None = LEFT_OUT,
     paused: bool | LeftOut = LEFT_OUT,
+    question: str | LeftOut | None = LEFT_OUT,
+    guidelines: str | LeftOut | None = LEFT_OUT,
+    examples: Json | LeftOut | None = LEFT_OUT,
 ) -> Flow[AgentView]:
-    """Change an agent's name, metadata or display, or pause it. What is left out stays."""
-    body = stated(name=name, metadata=metadata, display=display, paused=paused)
+    """Change what does not touch learning, or pause the agent. What is left out stays.
+
+    ``examples`` has the ids of ``good`` and ``bad`` episodes that labellers are shown.
+    """
+    body = stated(
+        name=name,
+        metadata=metadata,
+        display=display,
+        paused=paused,
+        question=question,
+        guidelines=guidelines,
+        examples=examples,
+    )
     reply = yield json_request("PATCH", path("agents", agent), body)
     return parse(AgentView, reply.json())
+
+
+def list_guidelines(agent: str) -> Flow[list[GuidelinesView]]:
+    """Every version of an agent's question and guidelines, oldest first."""
+    reply = yield Request("GET", path("agents", agent, "guidelines"))
+    return read_page(GuidelinesView, reply.json()).items
 
 
 def delete_agent(agent: str) -> Flow[None]:
