@@ -152,7 +152,7 @@ class Experience:
 
     def _observations(
         self, arrays: Mapping[str, NDArray[Any]], cuts: NDArray[np.int64]
-    ) -> Sequence[NDArray[np.float64] | None]:
+    ) -> Sequence[Floats | None]:
         """The observations of each stored episode; None where states are numbered."""
         if self.observed is None:
             if "observations" in arrays:
@@ -162,9 +162,7 @@ class Experience:
             raise InvalidValue("observations", f"{self.observed} numbers for every step")
         return np.split(arrays["observations"], cuts)
 
-    def _final_observations(
-        self, arrays: Mapping[str, NDArray[Any]]
-    ) -> Sequence[NDArray[np.float64] | None]:
+    def _final_observations(self, arrays: Mapping[str, NDArray[Any]]) -> Sequence[Floats | None]:
         """The observation after the last action of each stored episode; None where unknown.
 
         Snapshots of earlier versions have none.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 
 from app.errors import InvalidValue
+from app.learning.arrays import Floats
 from app.simulation.extras import load_extra
 
 BAND = (0.1, 0.9)  # quantiles over the seeds
@@ -26,7 +27,7 @@ class Curve:
 
     label: str
     episodes: NDArray[np.int64]  # (points,): labels learned from, growing
-    success: NDArray[np.float64]  # (seeds, points): success probability of the policy then
+    success: Floats  # (seeds, points): success probability of the policy then
 
     def __post_init__(self) -> None:
         points = len(self.episodes)
@@ -36,15 +37,15 @@ class Curve:
             raise InvalidValue("episodes", "growing numbers")
 
     @property
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """The mean over the seeds, shape (points,)."""
-        average: NDArray[np.float64] = self.success.mean(axis=0)
+        average: Floats = self.success.mean(axis=0)
         return average
 
     @property
-    def band(self) -> NDArray[np.float64]:
+    def band(self) -> Floats:
         """The lower and upper quantile over the seeds, shape (2, points)."""
-        quantiles: NDArray[np.float64] = np.quantile(self.success, BAND, axis=0)
+        quantiles: Floats = np.quantile(self.success, BAND, axis=0)
         return quantiles
 
 

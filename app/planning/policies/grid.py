@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.learning.arrays import Arrays
+from app.learning.arrays import Arrays, Floats
 from app.planning.rows import shift
 
 _shift = shift.py_func  # the same arithmetic, without the cost of entering compiled code
@@ -31,7 +31,7 @@ class GridPolicy:
     high: NDArray[np.int32]  # (H, S)
     offsets: NDArray[np.int64]  # (H, S): where the row begins in ``actions``
     actions: NDArray[np.unsignedinteger[Any]]
-    weights: NDArray[np.float64]  # (H, S, A)
+    weights: Floats  # (H, S, A)
 
     def act(
         self, step: int, state: int, memory: tuple[int, ...], uniform: float

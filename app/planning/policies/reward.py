@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.learning.arrays import Arrays
+from app.learning.arrays import Arrays, Floats
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class RewardPolicy:
 
     top: int
     steps_a: NDArray[np.int64]  # (H, S, A): whole points that an action moves g by
-    thetas_a: NDArray[np.float64]  # (H, S, A): the chance of one more
+    thetas_a: Floats  # (H, S, A): the chance of one more
     steps_b: NDArray[np.int64]  # (H, S, A): the same for j
-    thetas_b: NDArray[np.float64]  # (H, S, A)
+    thetas_b: Floats  # (H, S, A)
     low_a: NDArray[np.int64]  # (H, S)
     high_a: NDArray[np.int64]  # (H, S)
     low_b: NDArray[np.int64]  # (H, S)

@@ -12,18 +12,19 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from app.agents import make_agent, restore_agent
 from app.agents.base import Agent
 from app.errors import NotFound, SnapshotError
-from app.learning.arrays import Floats
-from app.learning.trajectory import UNREPORTED, Trajectory
 from app.learning.world.policy import Policy
 from app.planning.policies.registry import pack_policy, unpack_policy
 from app.planning.problem import Plan, PlanBudget
 from app.service.agents.hosted_agent import EXPLOIT
 from app.service.agents.specification import agent_spec, notes_of, read_specification
+from app.service.episodes.trajectories import (
+    final_observation,
+    final_state,
+    trajectory_to_learn,
+)
 from app.service.training.jobs import Job, JobResult, LearningJob, LearningResult, RankingJob
 from app.storage.queries import events, training
 from app.storage.queries.training import PlayedEpisode
@@ -49,12 +50,12 @@ class _Warm:
     version: int  # of its last plan; -1 before the first
     snapshot_event: int
     snapshot_size: int
-    told: int = 0  # the version up to which it knows which plans were made
+    plans_known: int = 0  # the version up to which it knows the plans that were played
     labels: int = 0  # since the last plan, like the rest
     ends: int = 0
     corrections: int = 0
 
-    def tell(self, event: EventRow, played: dict[int, PlayedEpisode]) -> None:
+    def learn(self, event: EventRow, played: dict[int, PlayedEpisode]) -> None:
         """Have the agent learn from one event."""
         assert event.episode is not None
         new = event.number > self.version  # the last plan does not know it
@@ -62,19 +63,19 @@ class _Warm:
         if event.kind is EventKind.finished:
             episode = played[event.episode]
             if episode.row.plan is not None:
-                made_for = _planned_as(episode.row.policy_version, episode.row.plan)
-                self.agent.plays(event.episode, made_for)
+                planned_for = _planned_as(episode.row.policy_version, episode.row.plan)
+                self.agent.plays(event.episode, planned_for)
             has_end = bool(event.final_known)
-            self.agent.finish(event.episode, trajectory(episode, has_end, observes))
+            self.agent.finish(event.episode, trajectory_to_learn(episode, has_end, observes))
             self.ends += new
         elif event.kind is EventKind.abandoned:
             episode = played[event.episode]
-            self.agent.abandon(trajectory(episode, bool(event.final_known), observes))
+            self.agent.abandon(trajectory_to_learn(episode, bool(event.final_known), observes))
             self.ends += new
         elif event.kind is EventKind.reported:
             episode = played[event.episode]
-            seen = _final_observation(episode)
-            self.agent.report(event.episode, _final(episode), episode.row.ended, seen)
+            row, observation = episode.row, final_observation(episode)
+            self.agent.report(event.episode, final_state(episode), row.ended, observation)
         elif event.kind is EventKind.labelled:
             assert event.label is not None
             assert event.slot is not None
@@ -133,7 +134,7 @@ class Worker:
             plans.append(_plan_row(job.agent, warm.event, EXPLOIT, exploit))
         clock.lap("plan")
         insight, snapshot = agent.packed_insight(), self._snapshot(warm)
-        warm.version = warm.told = warm.event
+        warm.version = warm.plans_known = warm.event
         warm.labels = warm.ends = warm.corrections = 0
         clock.lap("pack")
         return LearningResult(
@@ -189,10 +190,10 @@ class Worker:
         except SnapshotError as error:
             log.warning("snapshot discarded: agent %s is rebuilt from its log: %s", number, error)
             return _Warm(make_agent(spec, self._budget), 0, -1, 0, 0)
-        return _Warm(agent, event, version, event, len(snapshot), told=event)
+        return _Warm(agent, event, version, event, len(snapshot), plans_known=event)
 
     def _catch_up(self, session: Session, number: int, warm: _Warm) -> None:
-        """Tell the agent every event that it does not know yet."""
+        """Have the agent learn every event that it does not know yet."""
         fresh = session.read(events.events_to_learn, number, warm.event)
         needed = [
             event.episode
@@ -200,21 +201,21 @@ class Worker:
             if event.episode is not None and event.kind in _NEED_STEPS
         ]
         played = session.read(training.played_episodes, number, needed)
-        plans = self._plans_made(session, number, warm)
+        plans = self._plans_played(session, number, warm)
         for event in fresh:
             while plans and plans[0][0] < event.number:
                 warm.agent.planned(_planned_as(*plans.popleft()))
-            warm.tell(event, played)
+            warm.learn(event, played)
         for plan in plans:
             warm.agent.planned(_planned_as(*plan))
-        warm.told = max(warm.told, warm.version)
+        warm.plans_known = max(warm.plans_known, warm.version)
 
-    def _plans_made(self, session: Session, number: int, warm: _Warm) -> deque[tuple[int, int]]:
-        """Plans that were made elsewhere and played, for kinds that must know who played."""
-        listens = type(warm.agent).planned is not Agent.planned
-        if not listens or warm.told >= warm.version:
+    def _plans_played(self, session: Session, number: int, warm: _Warm) -> deque[tuple[int, int]]:
+        """Plans of other processes that were played, for kinds that need to know them."""
+        needs_plans = type(warm.agent).planned is not Agent.planned
+        if not needs_plans or warm.plans_known >= warm.version:
             return deque()
-        return deque(session.read(training.plans_played, number, warm.told))
+        return deque(session.read(training.plans_played, number, warm.plans_known))
 
     def _snapshot(self, warm: _Warm) -> bytes | None:
         """What the agent knows, when it is small or the log has grown much."""
@@ -240,30 +241,6 @@ def _readable(packed: list[bytes]) -> list[Policy]:
 def _planned_as(version: int, plan: int) -> int:
     """The number that a plan was made under: an exploit plan has one for each version."""
     return -2 - version if plan == EXPLOIT else plan
-
-
-def trajectory(played: PlayedEpisode, has_end: bool, observes: bool) -> Trajectory:
-    """An episode as the mathematics takes it, with its end only where ``whole``."""
-    actions = np.array([step.action for step in played.steps], dtype=np.int64)
-    if observes:
-        seen = np.array([step.observation for step in played.steps], dtype=np.float64)
-        rows = seen.reshape(len(actions), -1)
-        if not has_end:
-            return Trajectory.observed(rows, actions)
-        return Trajectory.observed(rows, actions, played.row.ended, _final_observation(played))
-    states = np.array([step.state for step in played.steps], dtype=np.int64)
-    if not has_end:
-        return Trajectory(states, actions)
-    return Trajectory(states, actions, _final(played), played.row.ended)
-
-
-def _final(played: PlayedEpisode) -> int:
-    return UNREPORTED if played.row.final is None else played.row.final
-
-
-def _final_observation(played: PlayedEpisode) -> Floats | None:
-    seen = played.row.final_observation
-    return None if seen is None else np.array(seen, dtype=np.float64)
 
 
 def _plan_row(agent: int, version: int, episode: int, plan: Plan) -> PlanRow:
