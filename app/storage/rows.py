@@ -91,6 +91,7 @@ class AgentRow:
     guidelines: str | None
     guidelines_version: int
     examples: JsonObject | None
+    pinned_version: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ class EpisodeRow:
     labelled_at: int | None
     started_by: str | None
     learn_transitions: bool
+    running_due: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ agents = Table(
     Column("guidelines", Text),
     Column("guidelines_version", Integer, nullable=False, server_default=text("0")),
     Column("examples", JSON(none_as_null=True)),  # ids of good and of bad episodes
+    Column("pinned_version", Integer),  # of the policy that episodes start on while it is pinned
     Index(None, "position", unique=True),
     Index(
         "ix_agents_behind",
@@ -115,6 +116,7 @@ episodes = Table(
     Column("started_by", String(40)),  # the id of the key that started it
     # Whether the agent learns from its transitions; false for some evaluations.
     Column("learn_transitions", Boolean, nullable=False, server_default=true()),
+    Column("running_due", BigInteger),  # when it is abandoned if it still runs
     Index(None, "agent", "status", "number"),
     Index(None, "agent", "external_id"),
     Index(None, "status", "created_at"),
@@ -124,6 +126,13 @@ episodes = Table(
         "label_due",
         sqlite_where=text("status = 'awaiting_label' AND label_due IS NOT NULL"),
         postgresql_where=text("status = 'awaiting_label' AND label_due IS NOT NULL"),
+    ),
+    Index(
+        "ix_episodes_overdue",
+        "status",
+        "running_due",
+        sqlite_where=text("status = 'running' AND running_due IS NOT NULL"),
+        postgresql_where=text("status = 'running' AND running_due IS NOT NULL"),
     ),
     Index(
         "ix_episodes_half_judged",

@@ -19,6 +19,7 @@ from app.wire.base import (
     Metadata,
     ShortText,
     Strict,
+    Wait,
     Wire,
 )
 from app.wire.evaluations import EvaluationView
@@ -111,6 +112,17 @@ class Specification(Strict):
         description="given when `label_timeout` has passed without any label; null gives the "
         "episode up",
     )
+    running_timeout: Duration | None = Field(
+        default=None,
+        description="ISO 8601 duration after whose start an episode that still runs is abandoned; "
+        "its transitions count",
+        examples=["PT1H"],
+    )
+    wait: Wait = Field(
+        default=True,
+        description="whether starts wait for learning under way, where they do not say: true, "
+        "false, or `adaptive`, which waits only while learning is quicker than an episode",
+    )
 
 
 class NewAgent(Specification):
@@ -163,6 +175,18 @@ class PlanView(Answer):
     seconds: float = Field(description="how long that took")
 
 
+class TimingView(Answer):
+    """How long learning, playing and waiting took lately: moving averages; null without any."""
+
+    learning_seconds: float | None = Field(
+        description="from the request to learn to the policy that has learned"
+    )
+    episode_seconds: float | None = Field(description="from the start of an episode to its end")
+    wait_seconds: float | None = Field(
+        description="that starts which may wait for learning waited, since the server started"
+    )
+
+
 class AgentView(Specification):
     """An agent: its specification and where it stands."""
 
@@ -195,6 +219,9 @@ class AgentView(Specification):
         description="success of the episodes played to evaluate; null before the first result"
     )
     plan: PlanView | None = Field(description="the plan in force; null before the first")
+    timing: TimingView | None = Field(
+        description="how long learning holds up play; null while the agent is not in memory"
+    )
     progress: JsonObject = Field(description="where the agent kind is on its way")
     warnings: list[str] = Field(description="what is allowed but likely not meant")
 

@@ -21,6 +21,7 @@ from pydantic import (
 Status = Literal["running", "awaiting_label", "labelled", "completed", "abandoned"]
 Label = StrictBool | Annotated[StrictInt, Field(ge=0, le=1)]
 CANNOT_TELL: Final = "cannot_tell"
+Wait = StrictBool | Literal["adaptive"]
 MOST_ITEMS = 100_000  # of a list that has one entry for each state or step, or fewer
 State = (
     StrictInt

@@ -20,6 +20,7 @@ from app.wire.base import (
     ShortText,
     State,
     Status,
+    Wait,
     Wire,
 )
 from app.wire.steps import StepAnswer
@@ -43,9 +44,11 @@ class NewEpisode(Wire):
     labels_wanted: LabelsWanted | None = Field(
         default=None, description="how many labellers judge it; by default the agent's number"
     )
-    wait: StrictBool = Field(
-        default=True,
-        description="wait, within bounds, for learning that is under way; false starts at once",
+    wait: Wait | None = Field(
+        default=None,
+        description="wait, within bounds, for learning that is under way; false starts at once; "
+        "`adaptive` waits only while learning is quicker than an episode; by default as `wait` of "
+        "the agent says",
     )
     state: State | None = Field(
         default=None, description="its first state, answered with the first step"

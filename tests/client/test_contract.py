@@ -104,6 +104,8 @@ def python_type(schema, schemas):
         )
     if "enum" in schema:
         return {(Literal, frozenset(schema["enum"]))}
+    if "const" in schema:
+        return {(Literal, frozenset([schema["const"]]))}
     if schema.get("type") == "array":
         return {(list, frozenset(python_type(schema["items"], schemas)))}
     if schema.get("format") == "date-time":

@@ -40,6 +40,8 @@ AGENT_VIEW: dict[str, Any] = {
     "labels_wanted": 1,
     "label_timeout": None,
     "default_label": None,
+    "running_timeout": None,
+    "wait": True,
     "id": AGENT,
     "metadata": {},
     "display": {"kind": "grid", "rows": 4, "cols": 4},
@@ -66,6 +68,7 @@ AGENT_VIEW: dict[str, Any] = {
         "versions": [{**_SUCCESS, "policy_version": 83}],
     },
     "plan": {"planner": "fast", "value": 0.71, "gap": 0.004, "seconds": 0.02},
+    "timing": {"learning_seconds": 0.03, "episode_seconds": 12.4, "wait_seconds": 0.01},
     "progress": {},
     "warnings": [],
 }

@@ -21,6 +21,7 @@ from app.service.access.idempotency import Remember
 from app.service.access.keys import Caller
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.lifecycle import EpisodeMode, EpisodeRequest
+from app.wire.base import Wait
 from app.wire.bulk import AgentStart, ManyStarts, ManyStartsAnswer
 from app.wire.episodes import NewEpisode, StartedEpisode
 from app.wire.steps import StepAnswer
@@ -61,10 +62,7 @@ class Starter:
         try:
             self._caller.sees.check_agent(agent)
             hosted = await self._registry.find(agent)
-            waiting = {new.mode for _, new in entries if new.wait}
-            if waiting:
-                mode = "learn" if "learn" in waiting else waiting.pop()
-                await self._lifecycle.catch_up(hosted, EpisodeMode(mode))
+            await self._wait(hosted, [new for _, new in entries])
         except PlauditError as error:
             return [error] * len(entries)
         starts = [attempt(self._start_entry(hosted, i, new)) for i, new in entries]
@@ -72,12 +70,22 @@ class Starter:
             return [await start for start in starts]
         return await asyncio.gather(*starts)
 
+    async def _wait(self, agent: HostedAgent, entries: Sequence[AgentStart]) -> None:
+        """Wait once for all entries that wait."""
+        default = agent.specification.wait
+        waits = [(default if new.wait is None else new.wait, new.mode) for new in entries]
+        modes = {mode for wait, mode in waits if wait}
+        if modes:
+            mode = "learn" if "learn" in modes else modes.pop()
+            wait: Wait = True if any(wait is True for wait, _ in waits) else "adaptive"
+            await self._lifecycle.catch_up(agent, EpisodeMode(mode), wait)
+
     async def _start_entry(self, agent: HostedAgent, i: int, new: AgentStart) -> StartedEpisode:
         check_metadata(new.metadata, self._metadata_bytes)
         return await self._start(agent, new, False, f" {i}")
 
     async def _start(
-        self, agent: HostedAgent, new: NewEpisode, wait: bool, part: str = ""
+        self, agent: HostedAgent, new: NewEpisode, wait: Wait | None, part: str = ""
     ) -> StartedEpisode:
         if new.state is not None:
             agent.encode_state(new.state, "state")  # a bad state starts nothing

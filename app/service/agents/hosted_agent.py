@@ -11,6 +11,7 @@ from enum import StrEnum
 from app.agents.insight import Insight
 from app.learning.world.policy import Policy
 from app.planning.policies.uniform import UniformPolicy
+from app.service.agents.pace import Pace
 from app.service.agents.spaces import BoxCodec, action_codec, state_codec
 from app.service.runtime.ids import agent_id
 from app.storage.rows import AgentCounters, AgentRow, EpisodeMode
@@ -71,6 +72,7 @@ class HostedAgent:
         self.plans: Mapping[int, HostedPlan] = {}
         self.learning_error = row.learning_error
         self.learning = LearningState.failed if row.learning_error else LearningState.idle
+        self.pace = Pace()
         self.used = time.monotonic()
         self._insight: tuple[int, Insight | None] = (-1, None)  # version, and its insight
         self._waiters: list[asyncio.Future[None]] = []

@@ -71,10 +71,9 @@ def with_default_features(specification: Specification) -> Specification:
     return specification.model_copy(update={"features": features})
 
 
-def timeout_seconds(specification: Specification) -> float | None:
-    """How long a label may take; None for ever."""
-    text = specification.label_timeout
-    return None if text is None else duration_seconds(text)
+def due(timeout: str | None, now: int) -> int | None:
+    """When a timeout that begins ``now`` is over; None without one."""
+    return None if timeout is None else now + int(1000 * duration_seconds(timeout))
 
 
 def check_limits(specification: Specification, limits: Limits) -> JsonObject:

@@ -89,6 +89,7 @@ class HostedEpisode:
         "plan",
         "policy_version",
         "standing",
+        "started",
         "state",
         "stream",
         "used",
@@ -120,6 +121,7 @@ class HostedEpisode:
         self.pending: asyncio.Future[list[Logged]] | None = None  # the commit under way
         self.stream = stream_of(agent.seed, number)  # of its random numbers
         self.used = time.monotonic()
+        self.started: float | None = None  # by the same clock; None if it was loaded
 
     @property
     def status(self) -> EpisodeStatus:
@@ -225,13 +227,17 @@ class HostedEpisode:
 
     def apply(self, update: EpisodeUpdate) -> None:
         """Take over an update that was stored."""
+        ends = self.status is EpisodeStatus.running is not update.state.status
         self.standing = update.state
-        if update.state.status is not EpisodeStatus.running:
+        if ends:
             self.plan = None
+            if self.started is not None and self.status is not EpisodeStatus.abandoned:
+                self.agent.pace.episode.record(time.monotonic() - self.started)
 
     def after(self, update: EpisodeUpdate) -> HostedEpisode:
         """A copy of the episode as it will be after an update, to decide the next one from."""
         following = copy.copy(self)
+        following.started = None  # it is not played
         following.apply(update)
         return following
 
@@ -258,6 +264,11 @@ class HostedEpisode:
             slots.cannot_tell_in_force(stored.history),
         )
         return episode
+
+    def start(self) -> HostedEpisode:
+        """Note that the episode starts now; returns it."""
+        self.started = time.monotonic()
+        return self
 
     def touch(self) -> None:
         """Note that the episode and its agent are in use."""

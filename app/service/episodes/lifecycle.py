@@ -11,6 +11,7 @@ from app.errors import Conflict, NotFound, Stale
 from app.metrics import Metrics
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan, LearningState, choose_plan
+from app.service.agents.specification import due
 from app.service.episodes.endings import decide_abandon, decide_end, decide_report
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, requires_label
 from app.service.labelling.labels import decide_label
@@ -34,7 +35,7 @@ from app.storage.queries import agents
 from app.storage.rows import EpisodeMode as EpisodeMode
 from app.storage.rows import EpisodeStatus as EpisodeStatus
 from app.storage.unit_of_work import Command, UnitOfWork
-from app.wire.base import JsonObject
+from app.wire.base import JsonObject, Wait
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class EpisodeRequest:
     """What a client asks for when it starts an episode."""
 
     mode: EpisodeMode = EpisodeMode.learn
-    wait: bool = True  # for learning that is under way
+    wait: Wait | None = None  # for learning that is under way; None as the agent says
     external_id: str | None = None
     metadata: JsonObject = field(default_factory=dict)
     labels_wanted: int | None = None  # None takes the agent's number
@@ -73,14 +74,11 @@ class Lifecycle:
         self, agent: HostedAgent, request: EpisodeRequest, remember: Remember | None = None
     ) -> HostedEpisode:
         """Start an episode on the policy in force, after learning under way if wanted."""
-        if request.wait:
-            await self.catch_up(agent, request.mode)
+        wait = agent.specification.wait if request.wait is None else request.wait
+        await self.catch_up(agent, request.mode, wait)
         _check_may_start(agent)
-        if (
-            not request.wait
-            and agent.shares_plans(request.mode)
-            and agent.learning is not LearningState.failed
-        ):
+        shares = agent.shares_plans(request.mode)
+        if wait is not True and shares and agent.learning is not LearningState.failed:
             self._trainer.request(agent, more=True)
         try:
             return await self._store(_Start(agent, request), remember)
@@ -100,7 +98,7 @@ class Lifecycle:
         started: list[HostedEpisode] = []
 
         def applied(results: list[StartedEpisode]) -> None:
-            episode = start.hosted(results[0].number)
+            episode = start.hosted(results[0].number).start()
             agent.update_counters(results[0].counters)
             self._cache.add_episode(episode)
             started.append(episode)
@@ -109,10 +107,19 @@ class Lifecycle:
         self._metrics.episodes.inc()
         return started[0]
 
-    async def catch_up(self, agent: HostedAgent, mode: EpisodeMode) -> None:
+    async def catch_up(self, agent: HostedAgent, mode: EpisodeMode, wait: Wait) -> None:
         """Wait, within bounds, until what is known now is learned and there is a plan for it."""
         _check_may_start(agent)
-        deadline = time.monotonic() + self._scheduler.longest_wait(agent.number)
+        if wait is False:
+            return
+        longest = self._scheduler.longest_wait(agent.number)
+        began = time.monotonic()
+        try:
+            await self._catch_up(agent, mode, began + agent.pace.longest_wait(wait, longest))
+        finally:
+            agent.pace.wait.record(time.monotonic() - began)
+
+    async def _catch_up(self, agent: HostedAgent, mode: EpisodeMode, deadline: float) -> None:
         target = agent.last_lesson
         while (left := deadline - time.monotonic()) > 0:
             if agent.deleted:
@@ -159,6 +166,16 @@ class Lifecycle:
         return await self._commits.change(
             episode_id, lambda episode: decide_abandon(episode, now_milliseconds())
         )
+
+    async def abandon_running(self, episode_id: str) -> None:
+        """Abandon an episode unless it is over by now."""
+
+        def decide(episode: HostedEpisode) -> EpisodeUpdate | None:
+            if episode.status is not EpisodeStatus.running:
+                return None
+            return decide_abandon(episode, now_milliseconds())
+
+        await self._commits.change(episode_id, decide)
 
 
 def _decide_finish(
@@ -207,6 +224,7 @@ class _Start:
             self._now,
             self._request.started_by,
             self._request.learn_transitions,
+            due(self.agent.specification.running_timeout, self._now),
         )
 
     def hosted(self, number: int) -> HostedEpisode:

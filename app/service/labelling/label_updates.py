@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from app.service.agents.specification import timeout_seconds
+from app.service.agents.specification import due
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode
 from app.service.labelling import slots
 from app.service.labelling.slots import UNKNOWN, Attention, CannotTell, GivenLabel
@@ -102,10 +102,8 @@ def give_up(episode: HostedEpisode, now: int) -> EpisodeUpdate:
 
 def label_due(episode: HostedEpisode, now: int) -> int | None:
     """When the label falls due if the episode waits for it from now on."""
-    timeout = timeout_seconds(episode.agent.specification)
-    if timeout is None or not episode.label_required:
-        return None
-    return now + int(1000 * timeout)
+    timeout = episode.agent.specification.label_timeout
+    return due(timeout, now) if episode.label_required else None
 
 
 def _entry(

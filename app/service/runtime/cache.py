@@ -198,12 +198,15 @@ def hosted_plan(row: PlanRow) -> HostedPlan:
 
 def _hosted_agent(stored: StoredAgent) -> HostedAgent:
     try:
-        return HostedAgent(stored.row, read_specification(stored.row.specification))
+        agent = HostedAgent(stored.row, read_specification(stored.row.specification))
     except InvalidValue as error:
         raise StorageUnavailable(
             f"The stored specification of agent {agent_id(stored.row.id)} is damaged. Restore a "
             "backup, or delete the agent."
         ) from error
+    agent.pace.learning.record_all(stored.learning_seconds)
+    agent.pace.episode.record_all(stored.episode_seconds)
+    return agent
 
 
 def _unpack_plans(

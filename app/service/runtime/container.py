@@ -99,6 +99,7 @@ class Container:
         self.housekeeping = Housekeeping(
             database,
             self.cache,
+            self.lifecycle,
             self.labels,
             self.queue,
             self.idempotency,

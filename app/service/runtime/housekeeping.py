@@ -7,11 +7,12 @@ import logging
 
 from app.errors import PlauditError
 from app.service.access.idempotency import Idempotency
+from app.service.episodes.lifecycle import Lifecycle
 from app.service.episodes.recordings import Recordings
-from app.service.labelling.expiry import expire_overdue
 from app.service.labelling.labels import Labels
 from app.service.labelling.queue import LabelQueue
 from app.service.runtime.cache import Cache
+from app.service.runtime.expiry import expire_labels, expire_running
 from app.storage.database import Database
 
 log = logging.getLogger(__name__)
@@ -22,12 +23,13 @@ _SWEEP_TICKS = int(3600 / _TICK_SECONDS)
 
 
 class Housekeeping:
-    """Gives overdue labels, and drops from memory and disk what nobody needs."""
+    """Ends what is overdue, and drops from memory and disk what nobody needs."""
 
     def __init__(
         self,
         database: Database,
         cache: Cache,
+        lifecycle: Lifecycle,
         labels: Labels,
         queue: LabelQueue,
         idempotency: Idempotency,
@@ -36,6 +38,7 @@ class Housekeeping:
     ) -> None:
         self._database = database
         self._cache = cache
+        self._lifecycle = lifecycle
         self._labels = labels
         self._queue = queue
         self._idempotency = idempotency
@@ -49,7 +52,8 @@ class Housekeeping:
         while True:
             await asyncio.sleep(_TICK_SECONDS)
             try:
-                await expire_overdue(self._database, self._labels)
+                await expire_running(self._database, self._lifecycle)
+                await expire_labels(self._database, self._labels)
                 if ticks % every == 0:
                     await self._clean()
                 if ticks % _SWEEP_TICKS == _SWEEP_TICKS - 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 
 from app.errors import NotFound, PlauditError, Stale, StorageUnavailable
 from app.metrics import Metrics
@@ -84,11 +85,13 @@ class Trainer:
         """Run jobs until there is nothing new."""
         more = True  # a first request for more plans holds; a later one only if they still lack
         while (more := self._takes_more(agent, more)) or agent.behind or not agent.plans:
-            learn_to = agent.last_lesson
+            learn_to, began = agent.last_lesson, time.monotonic()
             result = await self._pool.run(self._job(agent, more), agent.start_learning)
             if agent.deleted:
                 return
             await self._publish_when_possible(agent, result, max(result.learned, learn_to))
+            if result.plans:
+                agent.pace.learning.record(time.monotonic() - began)
             more = False
             agent.wake()
             agent.queue_learning()

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.errors import InvalidValue, NotFound
 from app.service.access.visibility import Visibility
 from app.service.agents.hosted_agent import HostedAgent, LearningState
+from app.service.agents.pace import Pace
 from app.service.agents.specification import read_specification, with_default_features
 from app.service.runtime.cache import Cache
 from app.service.runtime.ids import agent_id, read_agent_id
@@ -27,6 +28,7 @@ from app.wire.agents import (
     EpisodeCounts,
     PlanView,
     Specification,
+    TimingView,
 )
 from app.wire.evaluations import EvaluationView
 from app.wire.guidelines import Examples, GuidelinesPage, GuidelinesView
@@ -192,6 +194,7 @@ def agent_view(
         success_rate=_success(row),
         evaluation=evaluation,
         plan=_plan_view(hosted),
+        timing=None if hosted is None else _timing_view(hosted.pace),
         progress=row.notes.get("progress", {}),
         warnings=row.notes.get("warnings", []),
     )
@@ -210,6 +213,14 @@ def _plan_view(hosted: HostedAgent | None) -> PlanView | None:
     if plan is None:
         return None
     return PlanView(planner=plan.planner, value=plan.value, gap=plan.gap, seconds=plan.seconds)
+
+
+def _timing_view(pace: Pace) -> TimingView:
+    return TimingView(
+        learning_seconds=pace.learning.seconds,
+        episode_seconds=pace.episode.seconds,
+        wait_seconds=pace.wait.seconds,
+    )
 
 
 def _learning(row: AgentRow, hosted: HostedAgent | None) -> tuple[LearningState, str | None]:

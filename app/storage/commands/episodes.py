@@ -38,6 +38,7 @@ class NewEpisode:
     created_at: int
     started_by: str | None = None  # the id of the key
     learn_transitions: bool = True
+    running_due: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,10 @@ from app.storage.rows import (
     typed,
     typed_or_none,
 )
-from app.storage.schema import OWNED, agents, episodes, events, guidelines, steps
+from app.storage.schema import OWNED, agents, episodes, events, guidelines, steps, versions
 
 SPARK_POINTS = 16
+_RECENT = 10  # durations that tell how long learning and playing take
 
 _all = select(*columns_of(AgentRow, agents))
 alive = agents.c.deleted_at.is_(None)
@@ -36,10 +37,12 @@ def agent_row(connection: Connection, agent: int) -> AgentRow | None:
 
 @dataclass(frozen=True, slots=True)
 class StoredAgent:
-    """An agent with the plans in force."""
+    """An agent with the plans in force, and how long it has taken lately, oldest first."""
 
     row: AgentRow
     plans: list[PlanRow]
+    learning_seconds: list[float]
+    episode_seconds: list[float]
 
 
 def stored_agent(connection: Connection, agent: int) -> StoredAgent | None:
@@ -47,7 +50,36 @@ def stored_agent(connection: Connection, agent: int) -> StoredAgent | None:
     row = agent_row(connection, agent)
     if row is None:
         return None
-    return StoredAgent(row, plan_rows(connection, agent, row.policy_version))
+    return StoredAgent(
+        row,
+        plan_rows(connection, agent, row.policy_version),
+        _learning_seconds(connection, agent),
+        _episode_seconds(connection, agent),
+    )
+
+
+def _learning_seconds(connection: Connection, agent: int) -> list[float]:
+    """How long the last policy versions took to learn."""
+    query = select(versions.c.seconds).where(versions.c.agent == agent)
+    found = connection.execute(query.order_by(versions.c.version.desc()).limit(_RECENT)).scalars()
+    return list(found)[::-1]
+
+
+def _episode_seconds(connection: Connection, agent: int) -> list[float]:
+    """How long the last episodes took to play."""
+    query = (
+        select(episodes.c.created_at, episodes.c.finished_at)
+        .where(
+            episodes.c.agent == agent,
+            episodes.c.plan.is_not(None),
+            episodes.c.finished_at.is_not(None),
+            episodes.c.status != EpisodeStatus.abandoned,
+        )
+        .order_by(episodes.c.number.desc())
+        .limit(_RECENT)
+    )
+    found = connection.execute(query).all()
+    return [max(0, row.finished_at - row.created_at) / 1000 for row in reversed(found)]
 
 
 def guidelines_rows(connection: Connection, agent: int) -> list[GuidelinesRow]:

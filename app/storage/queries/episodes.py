@@ -23,8 +23,9 @@ from app.storage.rows import (
 from app.storage.schema import agents, episodes
 
 _all = select(*columns_of(EpisodeRow, episodes))
-# Written out, because the partial index of overdue episodes is not used for a parameter.
+# Written out, because the partial indexes of overdue episodes are not used for a parameter.
 _awaits_label = episodes.c.status == literal_column("'awaiting_label'")
+_runs = episodes.c.status == literal_column("'running'")
 
 
 def episode_row(connection: Connection, agent: int, number: int) -> EpisodeRow | None:
@@ -130,6 +131,18 @@ def episodes_due(connection: Connection, now: int, limit: int) -> list[tuple[int
         .join(agents, agents.c.id == episodes.c.agent)
         .where(alive, _awaits_label, episodes.c.label_due <= now)
         .order_by(episodes.c.label_due)
+        .limit(limit)
+    )
+    return [(row.agent, row.number) for row in connection.execute(query)]
+
+
+def episodes_overdue(connection: Connection, now: int, limit: int) -> list[tuple[int, int]]:
+    """(agent, number) of running episodes whose time is over."""
+    query = (
+        select(episodes.c.agent, episodes.c.number)
+        .join(agents, agents.c.id == episodes.c.agent)
+        .where(alive, _runs, episodes.c.running_due <= now)
+        .order_by(episodes.c.running_due)
         .limit(limit)
     )
     return [(row.agent, row.number) for row in connection.execute(query)]

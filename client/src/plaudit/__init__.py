@@ -17,6 +17,7 @@ from plaudit.answers.agents import (
     PlanView,
     Space,
     SuccessView,
+    TimingView,
     VersionSuccessView,
 )
 from plaudit.answers.demos import DemoList, DemoTaskView, DemoView
@@ -193,6 +194,7 @@ __all__ = [
     "StorageUnavailable",
     "SuccessView",
     "TimedOut",
+    "TimingView",
     "TooLarge",
     "TooManyAttempts",
     "TooManyDemos",

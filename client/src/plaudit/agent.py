@@ -14,7 +14,7 @@ from plaudit.answers.agents import AgentView, GuidelinesView
 from plaudit.answers.episodes import EpisodeSummary
 from plaudit.answers.insight import CurveView, ModelView, PolicyView
 from plaudit.answers.trajectories import TrajectoriesAnswer
-from plaudit.answers.values import PlayMode, Status
+from plaudit.answers.values import PlayMode, Status, Wait
 from plaudit.endpoints import agents, episodes, fleets, insights
 from plaudit.endpoints.body import LEFT_OUT, LeftOut
 from plaudit.endpoints.episodes import Order
@@ -68,14 +68,15 @@ class AgentCalls(Generic[E]):
         external_id: str | None = None,
         metadata: Mapping[str, object] | None = None,
         labels_wanted: int | None = None,
-        wait: bool = True,
+        wait: Wait | None = None,
     ) -> E:
         """An episode to act in. It starts when its `with` block is entered, or with its first act.
 
-        By default the start waits for learning that is under way; ``wait=False`` starts at once,
-        for fleets. ``mode="exploit"`` plays without exploration. ``mode="evaluate"`` plays the same
-        and wants no label: its result is kept apart from the model, and with
-        ``learn_transitions=False`` nothing is learned from it.
+        ``wait=True`` waits for learning that is under way, ``wait=False`` starts at once, for
+        fleets, and ``wait="adaptive"`` waits only while learning is quicker than an episode; by
+        default the agent's specification says. ``mode="exploit"`` plays without exploration.
+        ``mode="evaluate"`` plays the same and wants no label: its result is kept apart from the
+        model, and with ``learn_transitions=False`` nothing is learned from it.
         """
         return self._episode(
             partial(
@@ -227,7 +228,7 @@ class Agent(AgentCalls[Episode], Blocking):
         *,
         run: str = "train",
         seed: int | None = None,
-        wait: bool = True,
+        wait: Wait | None = None,
         progress: bool = True,
     ) -> Training:
         """Play episodes of a Gymnasium environment and label them, until a run has so many.

@@ -10,6 +10,7 @@ from typing import Any
 from plaudit._core.flow import Flow
 from plaudit._core.values import plain
 from plaudit.answers.agents import AgentView
+from plaudit.answers.values import Wait
 from plaudit.endpoints.agents import create_agent, list_agents, read_agent
 from plaudit.endpoints.body import SpaceLike, given, read_space, space
 from plaudit.errors import InvalidArgument, UnknownAgent
@@ -32,6 +33,8 @@ def find_or_create_agent(
     labels_wanted: int | None = None,
     label_timeout: str | None = None,
     default_label: int | None = None,
+    running_timeout: str | None = None,
+    wait: Wait | None = None,
     metadata: Json | None = None,
     display: Json | None = None,
     question: str | None = None,
@@ -82,6 +85,8 @@ def find_or_create_agent(
         labels_wanted=labels_wanted,
         label_timeout=label_timeout,
         default_label=default_label,
+        running_timeout=running_timeout,
+        wait=wait,
         metadata=metadata,
         display=display,
         question=question,

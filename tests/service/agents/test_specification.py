@@ -8,8 +8,8 @@ from app.service.agents.specification import (
     Limits,
     agent_spec,
     check_limits,
+    due,
     read_specification,
-    timeout_seconds,
     with_default_features,
 )
 from app.wire.base import LONGEST_SECONDS
@@ -81,7 +81,7 @@ def test_what_cannot_be_is_refused_with_its_field(changes, field):
 )
 def test_durations_are_read(text, seconds):
     timed = spec(label_timeout=text)
-    assert timeout_seconds(timed) == seconds
+    assert due(timed.label_timeout, 5000) == 5000 + 1000 * seconds
     assert timed.model_dump(mode="json")["label_timeout"] == text
 
 
@@ -98,8 +98,8 @@ def test_what_is_no_duration_is_refused(text):
 
 
 def test_the_longest_timeout_is_ten_years():
-    assert timeout_seconds(spec(label_timeout="P3650D")) == LONGEST_SECONDS
-    assert timeout_seconds(spec()) is None
+    assert due(spec(label_timeout="P3650D").label_timeout, 0) == 1000 * LONGEST_SECONDS
+    assert due(spec().label_timeout, 0) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from plaudit.answers.values import Label, Learning, Metadata
+from plaudit.answers.values import Label, Learning, Metadata, Wait
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,15 @@ class GuidelinesView:
 
 
 @dataclass(frozen=True)
+class TimingView:
+    """How long learning, playing and waiting took lately, in seconds."""
+
+    learning_seconds: float | None
+    episode_seconds: float | None
+    wait_seconds: float | None
+
+
+@dataclass(frozen=True)
 class AgentView:
     """An agent: its specification and where it stands."""
 
@@ -112,6 +121,7 @@ class AgentView:
     success_rate: float | None
     evaluation: EvaluationView | None
     plan: PlanView | None
+    timing: TimingView | None
     metadata: Metadata
     progress: dict[str, Any]
     warnings: list[str]
@@ -127,3 +137,5 @@ class AgentView:
     labels_wanted: int = 1
     label_timeout: str | None = None
     default_label: Label | None = None
+    running_timeout: str | None = None
+    wait: Wait = True

@@ -8,6 +8,7 @@ from plaudit._core.flow import Flow, Request, json_request
 from plaudit._core.parsing import parse
 from plaudit._core.session import Page, Pager
 from plaudit.answers.agents import AgentView, GuidelinesView
+from plaudit.answers.values import Wait
 from plaudit.endpoints.body import (
     LEFT_OUT,
     LeftOut,
@@ -37,6 +38,8 @@ def create_agent(
     labels_wanted: int | None = None,
     label_timeout: str | None = None,
     default_label: int | None = None,
+    running_timeout: str | None = None,
+    wait: Wait | None = None,
     metadata: Json | None = None,
     display: Json | None = None,
     question: str | None = None,
@@ -60,6 +63,8 @@ def create_agent(
         labels_wanted=labels_wanted,
         label_timeout=label_timeout,
         default_label=default_label,
+        running_timeout=running_timeout,
+        wait=wait,
         metadata=metadata,
         display=display,
         question=question,

@@ -10,7 +10,7 @@ from plaudit._core.parsing import parse
 from plaudit._core.session import Page, Pager
 from plaudit.answers.episodes import EpisodeSummary, EpisodeView, StartedEpisode
 from plaudit.answers.steps import StepAnswer
-from plaudit.answers.values import PlayMode, Status
+from plaudit.answers.values import PlayMode, Status, Wait
 from plaudit.endpoints.body import given, idempotent, path
 from plaudit.endpoints.paging import page_request, read_page
 from plaudit.problems import AlreadyFinished, EpisodeOver
@@ -26,16 +26,18 @@ def start_episode(
     external_id: str | None = None,
     metadata: Mapping[str, object] | None = None,
     labels_wanted: int | None = None,
-    wait: bool = True,
+    wait: Wait | None = None,
     state: object = None,
     idempotency_key: str | None = None,
 ) -> Flow[StartedEpisode]:
     """Start an episode; its policy is pinned now.
 
-    By default the start waits for learning that is under way; ``wait=False`` starts at once, for
-    fleets. ``mode="exploit"`` plays without exploration, and ``mode="evaluate"`` also wants no
-    label; ``learn_transitions=False`` then learns nothing from it. With a first ``state`` the
-    answer has the ``first_step``.
+    ``wait=True`` waits for learning that is under way, ``wait=False`` starts at once, for fleets,
+    and ``wait="adaptive"`` waits only while learning is quicker than an episode; by default the
+    agent's specification says, which waits unless it says otherwise. ``mode="exploit"`` plays
+    without exploration, and ``mode="evaluate"`` also wants no label;
+    ``learn_transitions=False`` then learns nothing from it. With a first ``state`` the answer has
+    the ``first_step``.
     """
     body = given(
         mode=mode,

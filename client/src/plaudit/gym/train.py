@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from plaudit.answers.values import Wait
 from plaudit.endpoints.episodes import abandon_episode
 from plaudit.episode import Episode
 from plaudit.errors import InvalidArgument, PlauditError
@@ -61,7 +62,7 @@ class Run:
     label: Labeller
     name: str
     seed: int | None
-    wait: bool
+    wait: Wait | None
 
     def external_id(self, index: int) -> str:
         """The name of an episode of the run, by which a later call finds where it stopped."""
@@ -93,7 +94,7 @@ def train(
     *,
     run: str,
     seed: int | None,
-    wait: bool,
+    wait: Wait | None,
     progress: bool,
 ) -> Training:
     """Play a run to a number of episodes, after those that earlier calls played of it."""
