@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from plaudit.gym.evaluate import Evaluation
     from plaudit.gym.labelling import LabelFunction, Labeller
     from plaudit.gym.train import Training
+    from plaudit.offline.agent import OfflineAgent
 
 E = TypeVar("E", bound=EpisodeCalls)
 _POLL_SECONDS = 0.05
@@ -261,6 +263,26 @@ class Agent(AgentCalls[Episode], Blocking):
         from plaudit.gym.evaluate import evaluate
 
         return evaluate(self, env, episodes, label or self._label, seed)
+
+    def offline(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        fallback: object = None,
+        mode: Literal["learn", "exploit"] = "learn",
+        most_bytes: int = 100_000_000,
+    ) -> OfflineAgent:
+        """The agent without a network: it acts with a policy that ``folder`` keeps.
+
+        Finished episodes are stored in the folder; `sync` uploads each exactly once and fetches
+        the newest policy. While there is no policy every action is the ``fallback``.
+        """
+        from plaudit.offline.agent import OfflineAgent
+        from plaudit.offline.spool import Spool
+
+        agent = OfflineAgent(self._session, self.id, Spool(folder, most_bytes), fallback, mode)
+        agent.sync()
+        return agent
 
 
 class AsyncAgent(AgentCalls[AsyncEpisode], Asynchronous):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any, Generic, ParamSpec, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, overload
 
 from plaudit._core.calls import Asynchronous, Blocking, Call
 from plaudit._core.connection import connection
@@ -15,6 +16,9 @@ from plaudit.answers.agents import AgentView
 from plaudit.calls import Calls
 from plaudit.episode import AsyncEpisode, Episode
 from plaudit.lookup import find_or_create_agent
+
+if TYPE_CHECKING:
+    from plaudit.offline.agent import OfflineAgent
 
 P = ParamSpec("P")
 _TIMEOUT, _PATIENCE = 60.0, 30.0
@@ -110,6 +114,20 @@ class Client(_ClientCalls, Blocking):
     def episode(self, episode: str) -> Episode:
         """The episode with an id: label it, or continue it behind its last step."""
         return Episode(self._session, episode=episode)
+
+    def offline(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        fallback: object = None,
+        mode: Literal["learn", "exploit"] = "learn",
+        most_bytes: int = 100_000_000,
+    ) -> OfflineAgent:
+        """The offline agent of a folder that `agent.offline` made, without asking the server."""
+        from plaudit.offline.agent import OfflineAgent
+        from plaudit.offline.spool import Spool
+
+        return OfflineAgent(self._session, None, Spool(folder, most_bytes), fallback, mode)
 
     def _agent(self, view: AgentView) -> Agent:
         return Agent(self._session, view)

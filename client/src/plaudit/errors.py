@@ -7,6 +7,8 @@ PlauditError
 ├── ConnectionFailed         no answer: the server is down, the address wrong, the network gone
 │   └── TimedOut             the server took the request and did not answer in time
 ├── UnexpectedAnswer         an answer that is not Plaudit's, for example a proxy's page
+├── NoPolicy                 away from the server, with neither a policy nor a fallback action
+├── SpoolFull                the folder of an offline agent cannot take another episode
 ├── LabelFailed              a label function raised; the episode waits for its label
 └── APIError                 a problem that the server answered with (RFC 9457)
     ├── by status            BadRequest, Unauthenticated, Forbidden, NotFound, Conflict, …
@@ -111,3 +113,11 @@ class LabelFailed(PlauditError):
             f"{self.episode} is stored and waits for its label: correct the function and call "
             f"train again, and label this one with client.give_label({self.episode!r}, 0 or 1)."
         )
+
+
+class NoPolicy(PlauditError):
+    """An offline agent has neither a policy nor a fallback action."""
+
+
+class SpoolFull(PlauditError):
+    """The folder of an offline agent cannot take more. Nothing that it holds was lost."""
