@@ -220,11 +220,11 @@ while True:
         episode.label(True)
     print("stored", flush=True)
 """
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    told = [child.stdout.readline() for _ in range(20)]
-    child.kill()
-    told += child.stdout.read().splitlines()
-    child.wait()
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        told = [child.stdout.readline() for _ in range(20)]
+        child.kill()
+        told += child.stdout.readlines()
     offline = agent.offline(tmp_path)
     assert len(stored(agent)) >= len([line for line in told if line.strip() == "stored"]) >= 20
     assert offline.waiting == []
