@@ -2,7 +2,7 @@
 
 import os
 
-# Learning runs on one thread per process, and on many processes. Threads of linear algebra only
-# wait for each other on matrices of this size; the limit holds if it is set before NumPy loads.
+# Learning runs in many processes with one thread each. More threads of linear algebra would only
+# wait for each other on matrices of this size. The limit must be set before NumPy is imported.
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")

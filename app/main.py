@@ -64,7 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.metrics = Metrics()
     app.state.sign_in_attempts = Attempts(settings.sign_in_attempts)
     app.state.large_bodies = asyncio.Semaphore(1)  # parsed at the same time
-    app.router.routes.extend(steps.router.routes)  # first, and as they are: found at once
+    app.router.routes.extend(steps.router.routes)  # first, so that these routes are found at once
     for part in (
         agents,
         starts,

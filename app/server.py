@@ -120,7 +120,7 @@ class Server(uvicorn.Server):
         super().__init__(_configuration(app, settings, self._connections))
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen, and say where."""
+        """Start listening, and log the address."""
         await super().startup(sockets)
         if self.started:
             _freeze_garbage()
@@ -133,7 +133,7 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop to listen, end the event streams, and wait for requests under way."""
+        """Stop listening, end the event streams, and wait for requests in progress."""
         log.info("stopping")
         self._app.state.container.events.close()  # streams do not end by themselves
         await super().shutdown(sockets)

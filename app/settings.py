@@ -19,7 +19,7 @@ PREFIX = "PLAUDIT_"
 SHORTEST_ADMIN_KEY = 16
 _DAY, _YEAR = 86_400.0, 31_536_000.0
 
-# A duration in seconds. Infinity would mean that a limit is off, which no limit here may be.
+# A duration in seconds. Infinity is refused, because no limit can be turned off.
 Seconds = Annotated[float, Field(ge=0, le=_DAY, allow_inf_nan=False)]
 
 

@@ -30,9 +30,9 @@ SNAPSHOT_FORMAT = 1
 MODEL_TOLERANCE = 1e-9
 """How far two models of the same log may differ, relative to 1 + the largest weight.
 
-A fit starts at the last one, and a snapshot keeps where it was: after other requests in between,
-a restart or a corrected label the solver arrives from another side, at the same minimum but for
-its last digits. Everything else is the same to the bit for the same log and the same fits.
+A fit starts at the previous weights. After other fits, a restart or a corrected label the solver
+starts elsewhere and reaches the same minimum up to its last digits. Everything else is the same to
+the bit for the same log and the same fits.
 """
 
 Mode = Literal["learn", "exploit"]
@@ -67,7 +67,7 @@ class Agent(ABC, Generic[AnyOptions]):
     def planned(self, episode: int) -> None:
         """Record that a plan was made for an episode, when a log is replayed.
 
-        Only kinds that must know which plan an episode played use this and `plays`.
+        Only kinds that need to know which plan an episode played use this and `plays`.
         """
 
     def plays(self, episode: int, planned: int) -> None:
@@ -87,13 +87,13 @@ class Agent(ABC, Generic[AnyOptions]):
         """Learn the transitions of an episode that never gets a label."""
         self.experience.abandon(trajectory)
 
-    def label(self, episode: int, label: int, voice: int = 0) -> None:
-        """Set the label of an episode in one slot (``voice``), replacing an earlier one."""
-        self.experience.set_label(episode, label, voice)
+    def label(self, episode: int, label: int, slot: int = 0) -> None:
+        """Set the label in one slot of an episode, replacing an earlier one."""
+        self.experience.set_label(episode, label, slot)
 
-    def remove_label(self, episode: int, voice: int = 0) -> None:
+    def remove_label(self, episode: int, slot: int = 0) -> None:
         """Remove the label of an episode in one slot, as if it had never been given."""
-        self.experience.remove_label(episode, voice)
+        self.experience.remove_label(episode, slot)
 
     @abstractmethod
     def plan(
@@ -106,8 +106,8 @@ class Agent(ABC, Generic[AnyOptions]):
         """Plan the policy of an episode from what is known now.
 
         ``exploit`` plans for success alone, without bonuses or sampling. ``pending`` are the
-        policies of episodes that are still running. Without ``certify`` the policy is the same
-        unless the certificate would have asked for a finer grid.
+        policies of episodes that are still running. Without ``certify`` a plan is faster: it is not
+        refined on a finer grid when its certified gap is too large.
         """
 
     def patience(self) -> int:

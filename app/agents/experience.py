@@ -1,8 +1,8 @@
 """The experience of an agent: finished episodes, their labels, and counted transitions.
 
 The model of an agent is a function of its experience and its specification. Replacing or removing a
-label leaves no trace. Several people may label one episode: each label has a slot (``voice`` 0, 1,
-2, …), and every slot counts once.
+label leaves no trace. Several people may label one episode: each label has a slot (0, 1, 2, …), and
+every slot counts once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LabelUpdate(NamedTuple):
     episode: int
     label: int
     sign: int  # +1 added, -1 removed
-    voice: int = 0
+    slot: int = 0
 
 
 class Experience:
@@ -38,7 +38,7 @@ class Experience:
         self.observed = observed  # how many numbers are observed; None for numbered states
         self.transitions = TransitionCounts(spaces)
         self.episodes: dict[int, Trajectory] = {}
-        self.labels: dict[tuple[int, int], int] = {}  # by (episode, voice)
+        self.labels: dict[tuple[int, int], int] = {}  # by (episode, slot)
         self.changes: list[LabelUpdate] = []
 
     def finish(self, episode: int, trajectory: Trajectory) -> None:
@@ -52,9 +52,9 @@ class Experience:
     def report(
         self, episode: int, final: int, ended: bool = False, observation: Floats | None = None
     ) -> None:
-        """Report the state after the last action of a finished episode, if it is still unknown.
+        """Set the state after the last action of a finished episode, if it is still unknown.
 
-        An agent that sees numbers is told the ``observation`` (k,) instead of the state ``final``.
+        For an agent that observes numbers, ``observation`` (k,) replaces the state ``final``.
         """
         known = self.episodes.get(episode)
         if known is None or known.is_reported:
@@ -74,23 +74,23 @@ class Experience:
         trajectory.check_observations(self.observed)
         self.transitions.add(trajectory)
 
-    def set_label(self, episode: int, label: int, voice: int = 0) -> None:
+    def set_label(self, episode: int, label: int, slot: int = 0) -> None:
         """Set the label of a finished episode in one slot, replacing an earlier one."""
         if episode not in self.episodes:
             raise InvalidValue("episode", f"a finished episode; {episode} is not finished")
         if isinstance(label, float) or label not in (0, 1):
             raise InvalidValue("label", "0 or 1")
-        if self.labels.get((episode, voice)) == int(label):
+        if self.labels.get((episode, slot)) == int(label):
             return
-        self.remove_label(episode, voice)
-        self.labels[episode, voice] = int(label)
-        self.changes.append(LabelUpdate(episode, int(label), 1, voice))
+        self.remove_label(episode, slot)
+        self.labels[episode, slot] = int(label)
+        self.changes.append(LabelUpdate(episode, int(label), 1, slot))
 
-    def remove_label(self, episode: int, voice: int = 0) -> None:
+    def remove_label(self, episode: int, slot: int = 0) -> None:
         """Remove the label of an episode in one slot, if there is a label."""
-        if (episode, voice) in self.labels:
-            removed = self.labels.pop((episode, voice))
-            self.changes.append(LabelUpdate(episode, removed, -1, voice))
+        if (episode, slot) in self.labels:
+            removed = self.labels.pop((episode, slot))
+            self.changes.append(LabelUpdate(episode, removed, -1, slot))
 
     def sorted_labels(self) -> list[tuple[int, int]]:
         """The labels as sorted (episode, label) pairs; the order of arrival does not count."""
@@ -143,9 +143,9 @@ class Experience:
                 self.episodes[number] = Trajectory(s, a, end[0], end[1], o, final)
             for change in (LabelUpdate(*row) for row in arrays["changes"].tolist()):
                 if change.sign > 0:
-                    self.labels[change.episode, change.voice] = change.label
+                    self.labels[change.episode, change.slot] = change.label
                 else:
-                    del self.labels[change.episode, change.voice]
+                    del self.labels[change.episode, change.slot]
                 self.changes.append(change)
         except (KeyError, ValueError, TypeError, InvalidValue) as error:
             raise SnapshotError(f"experience: {error!r}") from error

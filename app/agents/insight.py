@@ -43,7 +43,7 @@ class Optimism:
     width: float  # the most that is added to the prediction of any episode for its weights
     value: float | None  # of the last optimistic plan, at the start
     condition_number: float | None  # of Sigma_t
-    condition_bound: float | None  # what the lemma says of it
+    condition_bound: float | None  # its upper bound by the lemma
     sandwich: float | None  # bounds the sum of the steps' widths by the whole episode's
     regret_bound: float | None  # of the theorem, after N episodes
     informative_from: float | None  # the N from which the regret bound is below N

@@ -16,7 +16,7 @@ from app.simulation.extras import load_extra
 
 BAND = (0.1, 0.9)  # quantiles over the seeds
 CHECKPOINTS = (1, 2, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1000, 2000, 3000, 5000)
-# Okabe and Ito's colours: told apart by everybody, and in print.
+# The palette of Okabe and Ito: clear to colour-blind readers and in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 BAR = 20
 

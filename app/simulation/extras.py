@@ -25,7 +25,7 @@ def load_extra(module: str) -> ModuleType:
         return import_module(module)
     except ModuleNotFoundError as error:
         package = module.partition(".")[0]
-        # A module missing inside an installed package is a fault of its own: let it show.
+        # A module that is missing inside an installed package is another error: raise it.
         if (error.name or "").partition(".")[0] != package:
             raise
         raise MissingExtra(package) from error

@@ -27,7 +27,7 @@ _WORLD, _FLIPS, _VALUES = 101, 102, 103  # addresses of the generators
 
 @dataclass(frozen=True)
 class Setting:
-    """The agent of a run, and its difficulties: late labels, wrong labels, parallel episodes."""
+    """The task and agent of a run. Labels may be late or wrong; episodes may run in parallel."""
 
     task: str
     episodes: int
@@ -47,7 +47,7 @@ class Run:
 
     seed: int
     values: list[float]  # the true success probability of the policy of each episode
-    regret: float  # the sum of what they lack to the optimum
+    regret: float  # the sum of (optimum - success) over the episodes
     reached: int | None  # episodes until the exploit policy was good enough
     exploit: list[tuple[int, float]]  # (episodes, true value of the exploit policy)
     labels: int = 0  # given until the exploit policy was good enough, or in all
@@ -88,7 +88,7 @@ class _Game:
         self.planned_at = 0
         self.reached: int | None = None
         self.exploit: list[tuple[int, float]] = []
-        self.next_look = 0
+        self.next_evaluation = 0
         self.labels = 0
 
     def play(self, progress: Callable[[int], None]) -> Run:
@@ -97,9 +97,9 @@ class _Game:
         while len(values) < self.setting.episodes and not self._is_enough:
             width = min(self.setting.parallel, self.setting.episodes - len(values))
             numbers = range(len(values), len(values) + width)
-            values += self._side_by_side(numbers) if width > 1 else [self._one(numbers[0])]
+            values += self._play_many(numbers) if width > 1 else [self._play_one(numbers[0])]
             self._deliver(keep=self.setting.delay)
-            self._look(len(values), optimum)
+            self._evaluate_exploit(len(values), optimum)
             progress(width)
         regret = float(sum(optimum - value for value in values))
         return Run(self.seed, values, regret, self.reached, self.exploit, self.labels)
@@ -108,7 +108,7 @@ class _Game:
     def _is_enough(self) -> bool:
         return self.setting.stop and self.reached is not None
 
-    def _one(self, number: int) -> float:
+    def _play_one(self, number: int) -> float:
         """Play one episode, with a new plan if one is due. Return the plan's true value."""
         labels = len(self.agent.experience.labels)
         if self.plan is None or labels - self.planned_at >= self.agent.patience():
@@ -118,7 +118,7 @@ class _Game:
         self._episode(number, self.plan)
         return self.value
 
-    def _side_by_side(self, numbers: range) -> list[float]:
+    def _play_many(self, numbers: range) -> list[float]:
         """Play episodes that start before the agent learns from any of them, a plan for each."""
         plans: list[Plan] = []
         for number in numbers:
@@ -159,16 +159,17 @@ class _Game:
         while len(self.unlabelled) > keep:
             self.agent.label(*self.unlabelled.popleft())
 
-    def _look(self, episodes: int, optimum: float) -> None:
+    def _evaluate_exploit(self, episodes: int, optimum: float) -> None:
         """Evaluate the exploit policy, more often at first, until it is good enough."""
         if self.reached is not None:
             return
         self.labels = len(self.agent.experience.labels)
-        if episodes < self.next_look:
+        if episodes < self.next_evaluation:
             return
-        self.next_look = episodes + max(1, episodes // 40)
+        self.next_evaluation = episodes + max(1, episodes // 40)
         policy = self.agent.plan(episodes, "exploit", certify=False).policy
-        # The same luck at every look: with other luck a policy below the mark would pass it soon.
+        # Every evaluation uses the same random numbers. With new ones each time, a policy below
+        # the threshold would soon pass it by chance.
         value = evaluate(self.task, policy, self.setting.rollouts, self.seed)
         self.exploit.append((episodes, value))
         if value >= GOOD_ENOUGH * optimum:

@@ -159,7 +159,7 @@ class TestEveryKind:
         assert actions_of(corrected) == actions_of(clean)
 
     def test_the_order_of_voices_does_not_matter(self, kind):
-        """Two people judge every other episode, in whatever order and with whichever voice."""
+        """Two people judge every other episode, in whatever order and with whichever slot."""
         episodes = recorded()
         agents = [make_agent(spec_of(kind)) for _ in range(2)]
         for agent, swapped in zip(agents, (False, True), strict=True):
@@ -167,8 +167,8 @@ class TestEveryKind:
                 agent.finish(number, episode_of(agent, *played))
             for number in list(episodes)[:: -1 if swapped else 1]:
                 verdicts = [episodes[number][1], number % 4 // 2][: 1 + number % 2]
-                for voice, label in enumerate(verdicts[::-1] if swapped else verdicts):
-                    agent.label(number, label, voice)
+                for slot, label in enumerate(verdicts[::-1] if swapped else verdicts):
+                    agent.label(number, label, slot)
         assert len(agents[0].experience.labels) == 18
         assert agents[0].experience.sorted_labels() == agents[1].experience.sorted_labels()
         assert actions_of(agents[0]) == actions_of(agents[1])
@@ -180,15 +180,15 @@ class TestEveryKind:
             for agent in (clean, corrected):
                 agent.finish(number, episode_of(agent, *played))
                 agent.label(number, label)
-            corrected.label(number, 1 - label if number % 3 == 0 else label, voice=1)
+            corrected.label(number, 1 - label if number % 3 == 0 else label, slot=1)
             if number % 2 == 0:
-                clean.label(number, label, voice=1)
+                clean.label(number, label, slot=1)
         corrected.plan(50, certify=False)
         for number, (_, label) in episodes.items():
             if number % 2 == 0:
-                corrected.label(number, label, voice=1)
+                corrected.label(number, label, slot=1)
             else:
-                corrected.remove_label(number, voice=1)
+                corrected.remove_label(number, slot=1)
         assert corrected.experience.labels == clean.experience.labels
         assert actions_of(corrected) == actions_of(clean)
 
@@ -196,12 +196,12 @@ class TestEveryKind:
         whole = make_agent(spec_of(kind))
         learn(whole, range(9))
         for number in (0, 3, 4):
-            whole.label(number, 1 - whole.experience.labels[number, 0], voice=1)
+            whole.label(number, 1 - whole.experience.labels[number, 0], slot=1)
         again = restore_agent(spec_of(kind), whole.snapshot())
         assert again.experience.labels == whole.experience.labels
         for agent in (whole, again):
-            agent.remove_label(3, voice=1)
-            agent.label(4, 1, voice=2)
+            agent.remove_label(3, slot=1)
+            agent.label(4, 1, slot=2)
         assert learn(again, range(9, 14)) == learn(whole, range(9, 14))
         assert again.experience.labels == whole.experience.labels
 

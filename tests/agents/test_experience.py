@@ -24,9 +24,9 @@ def told():
     for number, trajectory in enumerate(episodes()):
         experience.finish(number, trajectory)
     experience.set_label(2, 1)
-    experience.set_label(2, 0, voice=1)
-    experience.set_label(0, 1, voice=1)
-    experience.remove_label(0, voice=1)
+    experience.set_label(2, 0, slot=1)
+    experience.set_label(0, 1, slot=1)
+    experience.remove_label(0, slot=1)
     return experience
 
 

@@ -54,17 +54,17 @@ class TestShares:
         assert len({tuple(shares) for shares in seen}) >= 6
 
     def test_two_voices_weigh_as_the_same_episode_twice(self):
-        voices, twice = (agent_of({"kind": "auto"}, count=0) for _ in range(2))
+        slots, twice = (agent_of({"kind": "auto"}, count=0) for _ in range(2))
         for number, trajectory, label in history():
-            voices.finish(number, trajectory)
-            for voice, one in enumerate(sorted((label, number % 3 // 2))):
-                voices.label(number, one, voice)
-                twice.finish(2 * number + voice, trajectory)
-                twice.label(2 * number + voice, one)
+            slots.finish(number, trajectory)
+            for slot, one in enumerate(sorted((label, number % 3 // 2))):
+                slots.label(number, one, slot)
+                twice.finish(2 * number + slot, trajectory)
+                twice.label(2 * number + slot, one)
         labels = np.array([label for _, label in twice.experience.sorted_labels()])
         assert checkpoint(labels) % 2 == 0  # no episode is cut in two
-        np.testing.assert_allclose(voices.shares(), twice.shares(), rtol=MODEL_TOLERANCE)
-        assert not np.allclose(voices.shares(), agent_of({"kind": "auto"}).shares(), atol=0.01)
+        np.testing.assert_allclose(slots.shares(), twice.shares(), rtol=MODEL_TOLERANCE)
+        assert not np.allclose(slots.shares(), agent_of({"kind": "auto"}).shares(), atol=0.01)
 
     def test_a_label_replaced_behind_the_checkpoint_counts_at_once(self):
         agent = agent_of({"kind": "auto"})

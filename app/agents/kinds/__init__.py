@@ -71,4 +71,4 @@ else:
             _with_kind, json_schema_input_type=Literal[tuple(AGENT_KINDS)] | FullAlgorithm
         ),
     ]
-    """The options of any kind, told apart by ``kind``; the name of a kind is a short form."""
+    """The options of any kind, identified by ``kind``; the name of a kind is a short form."""

@@ -21,9 +21,9 @@ from app.learning.world.tracker import Tracker
 class Prior:
     """The prior distribution of the weights.
 
-    ``variances`` has one entry per part of the map: the variance of a weight in the ``units`` that
-    the data give. Without them the paper's scale holds: the whole row divided by a proved bound of
-    its norm, and variance 1 / regularisation for every weight.
+    ``variances`` has one entry per part of the map: the variance of its weights in the ``units`` of
+    the data. Without ``variances`` the paper's scale applies: rows are divided by a proved bound of
+    their norm, and every weight has variance 1 / regularisation.
     """
 
     variances: tuple[float, ...] | None
@@ -88,7 +88,9 @@ class Belief:
         variance = self.prior.intercept_variance
         offset = None if variance is None else 1.0 / variance
         fit = self._estimator.fit(self.data, precision, offset)
-        if not fit.converged:  # the start may be to blame: the last estimate was of other labels
+        if (
+            not fit.converged
+        ):  # try again from zero: the last estimate may be a bad start for the new labels
             self._estimator = LogisticEstimator()
             fit = self._estimator.fit(self.data, precision, offset)
         return Learned(self, fit, precision, offset)

@@ -26,9 +26,9 @@ from app.planning.fast.planner import SATURATION, first_width, plan_fast
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.tracked import check_tracked_budget, plan_on_plain_states
 
-_ROLLOUTS = 2  # address of the luck in pending episodes
+_ROLLOUTS = 2  # address of the random numbers of pending episodes
 _ROOM_EPSILON = 0.05  # a rough value is enough to see how much there is to gain
-_GOOD_LABELS = 5.0  # from this many on the model's own value counts more than half
+_GOOD_LABELS = 5.0  # with more good labels, the value of the model counts more than half
 
 
 AnyOptions = TypeVar("AnyOptions", bound=Options)
@@ -110,8 +110,8 @@ class ModelBased(Agent[AnyOptions]):
     def patience(self) -> int:
         """One label at first; later a thirtieth of the labels, and of the good ones.
 
-        The good ones count apart because success may be rare: a plan that was made on a wrong
-        label must not be kept for long.
+        Good labels are counted separately because they may be rare: a plan from a wrong label
+        must be replaced soon.
         """
         labels = len(self.experience.labels)
         return max(1, min(labels // 30, self.experience.positives // 30))
@@ -166,7 +166,7 @@ class ModelBased(Agent[AnyOptions]):
     def _check_grid(self, belief: Belief, epsilon: float) -> None:
         """Refuse the widest grid that the fast planner may start with.
 
-        Up to the first step that has features every state has one point.
+        Before the first step with features, every state has one grid point.
         """
         H, S, _ = self.spaces.shape
         points = 2.0 * SATURATION / first_width(epsilon, H) + 1.0
@@ -188,8 +188,8 @@ class ModelBased(Agent[AnyOptions]):
     def room(self, learned: Learned) -> float:
         """The success still to gain, between 0 and 1.
 
-        Exploring costs success, so it should end where the known plan hardly ever fails. The
-        model's value of that plan counts more when more good labels support it.
+        Exploration costs success, so it should end once the best known plan hardly ever fails. The
+        model's value of that plan counts for more when more good labels support it.
         """
         value = min(1.0, self.exploit(learned, _ROOM_EPSILON, certify=False).value)
         good = self.experience.positives
@@ -198,8 +198,8 @@ class ModelBased(Agent[AnyOptions]):
     def visit_bonus(self, largest: float, episode: int, pending: Sequence[Policy]) -> Floats:
         """largest / sqrt(1 + visits), with the visits that pending episodes will make.
 
-        It is added to the value and never clipped at 1: clipping ties all plans of a confident
-        model, and exploration would be put off for ever.
+        It is added to the value and never clipped at 1. If it were, all plans of a confident model
+        would have the same value, and the agent would stop exploring.
         """
         counts, spaces = self.experience.transitions, self.spaces
         pairs = counts.visits.reshape(spaces.states, spaces.actions).astype(np.float64)

@@ -1,10 +1,10 @@
 """The base classes of the optimistic kinds, with the paper's formulas.
 
-In logit space the weight of every cell is raised by a multiple of its uncertainty before the
-logistic function, which keeps the value a probability and needs one accumulator. In reward space
-the planners maximise the paper's own objective: min(mu + widths, 1) + bonuses. `constants: "paper"`
-uses the formulas to the letter; their bonuses stay saturated for millions of episodes, so the
-default constants are tuned.
+In logit space a multiple of the uncertainty is added to the weight of every cell before the
+logistic function. The value stays a probability, and planning needs one accumulator. In reward
+space the planners maximise the objective of the paper: min(mu + widths, 1) + bonuses. `constants:
+"paper"` uses the formulas to the letter. Their bonuses stay saturated for millions of episodes, so
+the default constants are tuned.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ AnyGridOptions = TypeVar("AnyGridOptions", bound=GridOptions)
 class Optimist(ModelBased[AnyOptions]):
     """Plans for the estimate of one feature map plus its uncertainty."""
 
-    theorem: ClassVar[int] = ALGORITHM_1  # whose split of delta-bar the bounds use
+    theorem: ClassVar[int] = ALGORITHM_1  # of which the bounds divide delta-bar
     _optimistic_value: float | None = None  # of the last optimistic plan
 
     def _make_beliefs(self) -> list[Belief]:
@@ -128,8 +128,8 @@ class Optimist(ModelBased[AnyOptions]):
     def exploration_bonus(self) -> Floats:
         """xi(s, a) at every step but the last, shape (H, S, A).
 
-        It counts the known successors, as P_hat does. A pair that was only ever visited at the last
-        step, without a reported successor, has a uniform P_hat and the largest bonus.
+        It counts known successors, as P_hat does. A pair that was visited only at the last step,
+        without a reported successor, has a uniform P_hat and the largest bonus.
         """
         H, S, A = self.spaces.shape
         known = self.experience.transitions.successors().reshape(S, A)
@@ -249,14 +249,14 @@ class GridOptimist(Optimist[AnyGridOptions]):
         if self.options.planner == "paper":
             try:
                 return plan_paper(clipped(problem), self.options.paper_epsilon, None, self.budget)
-            except BudgetExceeded:  # the weights have grown past what was checked at the start
+            except BudgetExceeded:  # the weights are larger than those that `check_budget` assumed
                 pass
         if self._in_reward_space:
             return self._plan_reward(problem)
         return plan_fast(problem, self.options.epsilon, self.budget, certify)
 
     def check_budget(self) -> None:
-        """Also refuse what the paper's dynamic programme could not hold."""
+        """Also refuse a problem that is too large for the paper's dynamic programme."""
         super().check_budget()
         if self.options.planner == "paper":
             H, tracker = self.spaces.horizon, self.best().tracker

@@ -36,9 +36,8 @@ def _outlook(insight: TabularInsight) -> tuple[Floats, Integers]:
     """The success from each first state, and the first action, shapes (S,).
 
     It is the probability at the largest expected log-odds: V_h(m, s) = max_a [w_h(s, a) +
-    E[V_{h+1}(m', s')]] with m' = update[m, s, a]. The expectation of log-odds is quick to compute.
-    It is not the log-odds of the expected success, but close to it where episodes of one policy are
-    alike.
+    E[V_{h+1}(m', s')]] with m' = update[m, s, a]. The expected log-odds are quick to compute. They
+    are close to the log-odds of the expected success if the episodes of a policy are similar.
     """
     H, S, A = insight.weights.shape
     if H * len(insight.remembered) * (len(insight.columns) + S * A) > MOST_WORK:

@@ -166,7 +166,7 @@ class _Slot:
         process.start()
         child_end.close()
         self._pipe, self.process = parent_end, process
-        if self._stopped.is_set():  # while it started; compiling would keep the server from ending
+        if self._stopped.is_set():  # stopped during the start: do not wait for compiling
             self._kill()
             raise JobFailed("the server is shutting down")
         while isinstance(message := self._receive(START_SECONDS), Compiling):
@@ -181,7 +181,7 @@ class _Slot:
         assert self._pipe is not None
         try:
             self._pipe.send(job)
-        except OSError as error:  # it died since its last job: that is not this job's fault
+        except OSError as error:  # the process died after its last job: start another one
             self._kill()
             if self._stopped.is_set():
                 raise JobFailed("the server is shutting down") from error

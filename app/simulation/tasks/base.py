@@ -1,4 +1,4 @@
-"""A task: a known environment with a known judge, so that the best success is known."""
+"""A task: a known environment and a known judge, so that the best success can be computed."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def frozen_lake(side: int, horizon: int) -> Task:
     transitions = np.zeros((states, actions, 2 * states + 1))
     for state in range(states):
         for action in range(actions):
-            if is_end[state]:  # no episode is here: it ended when it came
+            if is_end[state]:  # unused: an episode ends when it arrives there
                 transitions[state, action, states + state] = 1.0
                 continue
             for turn, probability in ((-1, _ASIDE), (0, _AHEAD), (1, _ASIDE)):

@@ -31,7 +31,7 @@ def random_mdp(
     transitions[:, :, :states] = rng.dirichlet(concentration, size=(states, actions))
     start = rng.dirichlet(np.ones(states))
     weights = rng.normal(scale=SPREAD, size=(states, actions))
-    # Centred, so that no seed makes success common or rare for everybody.
+    # Centred, so that success is neither common nor rare under every policy.
     steps = np.rint((weights - weights.mean()) / UNIT).astype(np.int64)
     lowest = int(steps.min())
     return Task(

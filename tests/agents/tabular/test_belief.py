@@ -258,8 +258,8 @@ def test_every_voice_is_a_row_of_its_own():
     """Against another library, on data that have the row of an episode once for each verdict."""
     experience = taught()
     for number in range(0, 15, 2):
-        experience.set_label(number, number % 4 // 2, voice=1)
-    experience.set_label(3, 1, voice=2)
+        experience.set_label(number, number % 4 // 2, slot=1)
+    experience.set_label(3, 1, slot=2)
     learned = Belief(PAIRS, Prior(None, None, 0.1)).follow(experience)
     rows, labels = dense_rows(PAIRS, experience), labels_of(experience)
     assert len(rows) == 24
@@ -320,8 +320,8 @@ class TestFollowing:
     def test_all_labels_withdrawn_is_none_given(self):
         experience, belief = taught(), Belief(self.FEATURES, self.PRIOR)
         belief.follow(experience)
-        for number, voice in list(experience.labels):
-            experience.remove_label(number, voice)
+        for number, slot in list(experience.labels):
+            experience.remove_label(number, slot)
         learned = belief.follow(experience)
         assert not learned.fit.weights.any()
         self.assert_like_fresh(learned, Experience(SPACES))

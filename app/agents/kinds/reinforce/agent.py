@@ -46,7 +46,7 @@ class Reinforce(Agent[ReinforceOptions]):
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)
         bounds, o = spec.observations, self.options
-        assert bounds is not None  # the base has refused the others
+        assert bounds is not None  # the base class has refused a specification without observations
         self.low, self.high = np.array(bounds.low), np.array(bounds.high)
         self.scaling = InputScaling(self.low, self.high, o.inputs == "scaled")
         sizes = (bounds.size, *o.hidden, spec.actions)
@@ -122,7 +122,9 @@ class Reinforce(Agent[ReinforceOptions]):
         """A labelled episode with the parameters that played it; those of ``state`` if imported."""
         episode, label = pair
         trajectory, player = self.experience.episodes[episode], self.authorship.of(episode)
-        assert trajectory.observations is not None  # the experience has refused the others
+        assert (
+            trajectory.observations is not None
+        )  # the experience has refused an episode without observations
         return LabelledEpisode(
             trajectory.observations,
             trajectory.actions,

@@ -2,8 +2,8 @@
 
 The pairs (episode, label) are sorted and cut into batches; an incomplete last batch waits. State k
 + 1 is the update of state k with batch k. So the newest state depends on the set of labels, not on
-when they came. After a late, replaced or removed label the chain is replayed from the last stored
-state before it.
+when they arrived. After a late, replaced or removed label the chain is replayed from the last
+stored state before it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Chain(Generic[State]):
 def kept(length: int) -> list[int]:
     """Which states to keep: the last two multiples of every power of two.
 
-    There are about 2 log2(length) of them, and a change d batches back finds one at most 4 d back.
+    There are about 2 log2(length) of them. For a change d batches ago there is one at most 4 d ago.
     """
     places = {0, length}
     for power in range(length.bit_length()):

@@ -41,11 +41,11 @@ DEVIATIONS = (
     3.0,
     10.0,
     30.0,
-)  # of a weight before any label; the labels choose
+)  # candidate prior deviations of a weight; the evidence chooses one
 OFFSET_DEVIATION = 3.0
-MOST_COMPARED = 400  # labels that choose the deviation
+MOST_COMPARED = 400  # labels used to choose the deviation
 CELLS = 12  # per axis of the map
-NEAR = 0.1  # of its range, in every number: this close counts as the same place
+NEAR = 0.1  # share of the range of a number: closer points count as the same place
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,9 @@ class ObservationInsight(Insight):
 
 
 def _seen(trajectory: Trajectory) -> Floats:
-    assert trajectory.observations is not None  # the experience has refused the others
+    assert (
+        trajectory.observations is not None
+    )  # the experience has refused an episode without observations
     return trajectory.observations
 
 

@@ -12,7 +12,9 @@ Width = Annotated[int, Field(ge=1, le=1024, strict=True)]
 Activation = Literal["tanh", "relu"]
 Advantages = Literal["normalised", "centred", "raw"]
 
-LITERAL: dict[str, Any] = {  # the paper's text; the usual choice for ReLU where it says nothing
+LITERAL: dict[
+    str, Any
+] = {  # the text of the paper, and the usual choice for ReLU where the paper says nothing
     "hidden": (4,) * 10,
     "activation": "relu",
     "inputs": "raw",

@@ -1,9 +1,9 @@
 """`smooth`: learns from tens of labels where observations are numbers that change smoothly.
 
-It learns where actions lead from every step, labelled or not, and what labels depend on from a few
-dozen of them; it plans on a net of states that it has visited. What it knows is a function of the
-log and the seed: the world is learned again at checkpoints of the log, and a correction gives the
-model of the corrected log.
+It learns the dynamics from every step, labelled or not, and what labels depend on from a few dozen
+labels. It plans on a net of visited states. The model is a function of the log and the seed: the
+dynamics are learned again at checkpoints of the log, and a corrected label gives the model of the
+corrected log.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Smooth(Agent[SmoothOptions]):
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)
         box = spec.observations
-        assert box is not None  # the base has refused the others
+        assert box is not None  # the base class has refused a specification without observations
         self._bounds = Bounds(np.array(box.low), np.array(box.high), spec.actions)
         self._abandoned: list[Path] = []
         self._paths: dict[int, Path] = {}

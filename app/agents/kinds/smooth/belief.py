@@ -106,8 +106,8 @@ def _collect(
 ) -> tuple[list[int], Labels]:
     """Collect the labelled episodes, at most `MOST_EPISODES`, with their labels.
 
-    The rarer label is kept first. An episode that is kept counts for those of its kind that are
-    left out.
+    Episodes with the rarer label are kept first. A kept episode also counts for episodes with the
+    same label that are left out.
     """
     given: dict[int, list[int]] = {}
     for episode, label in verdicts:

@@ -14,10 +14,10 @@ from app.planning.net.problem import NetModel, NetProblem
 from app.planning.net.sweep import solve
 from app.planning.policies.net import NetPolicy
 
-_GOOD_LABELS = 5.0  # from so many on the model's own value counts more than half
+_GOOD_LABELS = 5.0  # with more good labels, the value of the model counts more than half
 _BONUS = 2.0
 _SMALL_BONUS = 0.5
-_NOVELTY = 0.3  # the novelty of a step from which on nearly every episode seeks it
+_NOVELTY = 0.3  # the novelty of a step above which nearly every episode seeks it
 _MOST_NOVELTY = 0.9
 _NEARLY_GREEDY = 0.3
 

@@ -11,12 +11,14 @@ from app.learning.arrays import Arrays
 from app.learning.continuous.steps import Path
 from app.learning.trajectory import Trajectory
 
-_GROWTH = 1.1  # the world is learned again when the log is so many times longer
+_GROWTH = 1.1  # growth of the log after which the dynamics are learned again
 
 
 def path_of(trajectory: Trajectory) -> Path:
     """Convert an episode with observations to a path."""
-    assert trajectory.observations is not None  # the experience has refused the others
+    assert (
+        trajectory.observations is not None
+    )  # the experience has refused an episode without observations
     return Path(
         trajectory.observations, trajectory.actions, trajectory.final_observation, trajectory.ended
     )

@@ -11,7 +11,7 @@ from app.learning.continuous.world import World
 from app.learning.world.policy import Policy
 from app.planning.policies.registry import act_in
 
-_MOST = 8  # of more running episodes the newest stand for all
+_MOST = 8  # if more episodes run, the newest represent all
 
 
 def expected_visits(

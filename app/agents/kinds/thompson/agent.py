@@ -34,8 +34,8 @@ from app.planning.fast.planner import plan_fast
 from app.planning.problem import Plan, PlanBudget
 
 _DRAWS = 1  # address of the generator
-_SEARCHING = 0.9  # room above which nothing is known to succeed; one good label may be an accident
-_SWAY = 0.3  # share of an action's luck that is the same everywhere; more would cost mazes
+_SEARCHING = 0.9  # above this room no plan is known to succeed; one good label may be an accident
+_SWAY = 0.3  # share of an action's random bonus that is the same in all states; more fails in mazes
 
 
 class Thompson(ModelBased[ThompsonOptions]):
@@ -105,12 +105,12 @@ class Thompson(ModelBased[ThompsonOptions]):
     ) -> tuple[Floats, TransitionModel]:
         """The bonus of visits and the transitions to plan in, both randomised for untried pairs.
 
-        While no plan is known to succeed, the bonus and the successor of untried pairs are drawn at
-        random: a plan is fixed within an episode, and with equal bonuses it would repeat one
-        useless action, as would the episodes beside it. Part of an action's draw is shared by all
-        states, so that plans keep a direction. Once a plan succeeds the randomness would only lead
-        away from it. Tried pairs are doubted now and then: an action that was unlucky a few times
-        would otherwise never be taken again.
+        While no plan is known to succeed, the bonus and the successor of untried pairs are random.
+        With equal bonuses a plan, which is fixed within an episode, would repeat one useless
+        action, and so would parallel episodes. Part of an action's random bonus is the same in all
+        states, so that plans keep a direction. Once a plan succeeds, randomness would only lead
+        away from it. Tried pairs count as untried now and then, because an action that failed by
+        chance a few times would otherwise never be taken again.
         """
         counts = self.experience.transitions
         if room > _SEARCHING:

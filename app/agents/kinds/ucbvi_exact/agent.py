@@ -3,10 +3,10 @@
     mu~(tau) = min{mu(w . phi(tau)) + sqrt(kappa) beta_t ||phi(tau)||_{Sigma_t^-1}, 1}
                + sum_{h<H} xi(s_h, a_h)
 
-The norm is that of the whole trajectory, so features need not be sums over steps. Every history
-that the estimated transitions allow is looked at: for small problems only. While nothing is known
-they allow everything, |first states| (S A)^(H-1) A histories, and what is learned can only rule
-histories out. So an agent is accepted when that full tree fits, and then every plan does.
+The norm is that of the whole trajectory, so features need not be sums over steps. The planner
+visits every history that the estimated transitions allow, so problems must be small. Before
+anything is learned all |first states| (S A)^(H-1) A histories are possible, and learning only
+excludes some. An agent is accepted if this full tree fits the budget; then every plan fits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from app.planning.policies.uniform import plan_uniform
 from app.planning.problem import Plan, PlanBudget
 from app.planning.reference.exact import Worth, count_histories, plan_histories
 
-HISTORIES = 2e6  # a plan of some seconds, and there may be one for every episode
+HISTORIES = 2e6  # a plan takes some seconds, and there may be one for every episode
 _SLOPE = 0.25  # mu' is never more: a deviation of the logit moves the probability by this share
 _LOWER = (
     "lower the horizon, the number of states or of actions, name fewer initial_states, "
@@ -98,7 +98,7 @@ class UcbviExact(Optimist[UcbviExactOptions]):
         room = self.room(learned)
         scale = self.tuned_radius(room)
         bonuses = self.visit_bonus(self.options.visit_bonus * room, episode, pending)
-        bonuses[-1] = 0.0  # what the last action leads to is no part of the episode
+        bonuses[-1] = 0.0  # the state after the last action is not part of the episode
         norms = learned.posterior.norms
         return _worth(learned, lambda rows: scale * norms(rows, intercept=1.0), bonuses)
 

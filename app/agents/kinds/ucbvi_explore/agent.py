@@ -1,9 +1,9 @@
 """The paper's Algorithms 2 and 3: find policies that reach every direction, then be optimistic.
 
-Exploration (`exploration` beside this file) needs no labels. After it every episode is labelled:
-with probability t^(-1/3) one of the found policies is played, otherwise the optimistic plan. An
-episode explores if it was over before exploration was: the order of the episodes in the experience
-says which those are.
+Exploration (see `exploration`) needs no labels. After it every episode is labelled: with
+probability t^(-1/3) the agent plays one of the policies that exploration found, otherwise the
+optimistic plan. Episodes that finished before exploration ended belong to exploration; the order of
+the episodes in the experience shows which these are.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.reward.planner import plan_reward
 from app.wire.base import JsonObject
 
-REWARD_WORK = 1e7  # successors read by a reward-space plan, past which finer is not worth it
+REWARD_WORK = 1e7  # successors that a reward-space plan reads; a finer grid is not worth more
 EXAMPLES, ENTRIES = 5, 5  # directions to report, and the features to name of each
 MOST_ENTRIES = 200_000  # of the tables of U_bar in one policy
 _COIN = 4  # address of the generator
@@ -103,9 +103,9 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         return self._mixed(optimistic, (episode + 1.0) ** (-1.0 / 3.0), episode)
 
     def _mixed(self, plan: Plan, chance: float, episode: int) -> Plan:
-        """With probability t^(-1/3) U_bar, otherwise the plan: drawn in each episode that plays it.
+        """Mix U_bar, with probability t^(-1/3), and the plan. Each episode draws one of them.
 
-        Where U_bar has too many tables to hand out with every plan, a random part of them is.
+        If U_bar has too many tables to send with every plan, a random part of them is sent.
         """
         tables = self.exploration.tables()
         most = max(int(MOST_ENTRIES / max(tables[:1].size, 1)), 1)
@@ -127,10 +127,10 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         return len(self.experience.episodes) == self.exploration.episodes
 
     def _plan_reward(self, problem: PlanningProblem) -> Plan:
-        """As fine a grid as there is time for when tuned; the first one may use the whole budget.
+        """Plan in reward space on the finest grid that the budget allows.
 
-        With the paper's constants the whole budget is used. The plan says how close it came: its
-        gap is certified, and larger than epsilon where no finer grid fits.
+        With tuned constants the grid is coarser after the first plan, to save time. The gap of the
+        plan is certified; it exceeds epsilon where no finer grid fits.
         """
         if self._paper:
             return super()._plan_reward(problem)
@@ -147,13 +147,13 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         return self.exploration.episodes + len(self._labelled_since()) + 1
 
     def _labelled_since(self) -> list[int]:
-        """The episodes that ended after exploration, in their order, once for each label."""
+        """The episodes after exploration, in order, one entry for each of their labels."""
         since = list(self.experience.episodes)[self.exploration.episodes :]
         given = Counter(episode for episode, _ in self.experience.labels)
         return [number for number in since for _ in range(given[number])]
 
     def design_data(self, learned: Learned) -> LabelledTrajectories:
-        """The episodes after exploration, even where others were labelled too."""
+        """The labelled episodes after exploration; labels of earlier episodes do not count."""
         features, since = self.features, self._labelled_since()
         if len(since) == len(self.experience.labels):
             return learned.belief.data
@@ -171,7 +171,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         return Constants(self.options.euler_constant, self.options.eval_constant)
 
     def _condition_bound(self, labels: float) -> float:
-        """Psi_t once t >= t_0, and what holds for any features before."""
+        """Psi_t once t >= t_0; before that, a bound that holds for any features."""
         t, found = self._episode_number() - 1, self.exploration
         first = controlled_from(self._theory(), self.episodes, self.size.omega, self._constants)
         if not found.is_done or t < max(first, found.episodes + 2):
@@ -180,7 +180,7 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         return condition_bound(d, self.episodes, omega, t, found.episodes)
 
     def check_budget(self) -> None:
-        """Refuse a specification whose exploration could not fit in memory."""
+        """Refuse a specification whose exploration would not fit in memory."""
         super().check_budget()
         H, S, _ = self.spaces.shape
         per_loop = 8.0 * self.features.dimension + 4.0 * H * S

@@ -1,21 +1,21 @@
 """The paper's Algorithm 2: a mixture of policies that together reach every direction of phi.
 
-A loop n takes the direction v_n that is covered least, lets EULER learn to reach it (reward
-v_n . phi_h, known: no label is needed) for N_EUL episodes, plays what EULER then plans for N_EVAL
-episodes, and adds the average features a_n of those. It ends when the smallest eigenvalue of
-omega^2 / 16 I + sum a_n a_n^T is omega^2 / 8.
+Loop n has three parts. It chooses v_n, the direction that is covered least. EULER then learns to
+reach v_n for N_EUL episodes; its reward v_n . phi_h is known, so no label is needed. Last, the plan
+of EULER is played for N_EVAL episodes, and the mean a_n of their features is added. Exploration
+ends when the smallest eigenvalue of omega^2 / 16 I + sum a_n a_n^T is omega^2 / 8.
 
-What the paper leaves open is settled so:
-- U_n is the last policy of EULER, not the mixture of all it played: it is better than they were on
-  average, is one table, and episodes that are evaluated can be told from others by their actions.
-  The proof needs (v_n . a_n)^2 >= 3 omega^2 / 16 of it, which the evaluation itself measures.
-- An eigenvector has two signs, and one of them may be out of reach (counts are never negative):
-  the more promising one is taken. Of several directions that are covered equally little, one is
-  sought that an optimistic plan reaches well.
-- Where optimism itself promises less than sqrt(3)/4 omega, nothing is played: those directions are
-  given up. Whatever happens, the number of loops is bounded.
+The paper leaves some choices open:
+- U_n is the last policy of EULER, not the mixture of all its policies. It is better than their
+  average, it is one table, and its actions show which episodes played it. The proof needs
+  (v_n . a_n)^2 >= 3 omega^2 / 16, which the evaluation measures.
+- An eigenvector has two signs, and one of them may be unreachable because counts are never
+  negative. The sign with the larger optimistic value is used. Among directions that are covered
+  equally little, the search looks for one that an optimistic plan reaches well.
+- Directions whose optimistic value is below sqrt(3)/4 omega are given up without playing. The
+  number of loops is always bounded.
 
-Everything is a function of the finished and abandoned episodes in their order.
+The state depends only on the finished and abandoned episodes and their order.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from app.planning.problem import Plan
 Phase = Literal["euler", "evaluation", "done"]
 PHASES: tuple[Phase, ...] = ("euler", "evaluation", "done")
 
-RESTARTS, ROUNDS = 2, 4  # of the search for a direction that can be reached
-BETTER = 1e-9  # by which a round of it must gain
+RESTARTS, ROUNDS = 2, 4  # of the search for a reachable direction
+BETTER = 1e-9  # the least improvement for another round
 _DIRECTIONS = 3  # address of the generator
 
 
@@ -99,7 +99,9 @@ class Exploration:
         first_direction: Floats | None = None,
     ) -> None:
         self.features, self.size, self.seed = features, size, seed
-        self.scale = features.largest_norm() or 1.0  # the paper's: ||phi(tau)|| <= 1
+        self.scale = (
+            features.largest_norm() or 1.0
+        )  # divides the features, so that ||phi(tau)|| <= 1 as in the paper
         d = features.dimension
         self.coverage = Coverage(size.omega, np.zeros((0, d)))
         self.policies: list[MarkovPolicy] = []  # U_1, U_2, ...
@@ -109,13 +111,13 @@ class Exploration:
         self.episodes = 0  # finished episodes since the beginning
         self.total = np.zeros(d)  # of phi(tau), over the evaluation's episodes
         self.direction = np.zeros(d)
-        self._turn(first)
+        self._next_loop(first)
         if first_direction is not None and not self.is_done:
             self.direction = _unit(first_direction)  # v_1 of the paper's input
 
     @property
     def is_done(self) -> bool:
-        """Whether the mixture is complete, or the search for more policies has ended."""
+        """Whether exploration has ended."""
         return self.phase == "done"
 
     @property
@@ -149,10 +151,10 @@ class Exploration:
         return np.array(tables, dtype=np.int32).reshape(-1, H, S)
 
     def observe(self, trajectory: Trajectory, now: Callable[[], Knowledge]) -> None:
-        """Add one finished episode; ``now`` returns the estimate that includes it, if needed.
+        """Add one finished episode. ``now`` computes the estimate that includes it.
 
-        Every episode counts for EULER. For the evaluation an episode counts only if it took the
-        actions of U_n: an episode that started before the evaluation did not play U_n.
+        EULER counts every episode. The evaluation counts an episode only if it took the actions of
+        U_n, because an episode that started before the evaluation played another policy.
         """
         if self.is_done:
             return
@@ -167,16 +169,16 @@ class Exploration:
             self.total[indices] += values / self.scale
             self.count += 1
             if self.count == self.size.n_eval:
-                self._close(now())
+                self._end_loop(now())
 
-    def _close(self, now: Knowledge) -> None:
+    def _end_loop(self, now: Knowledge) -> None:
         average = self.total / self.count
         self.coverage = self.coverage.add(average)
         self.reached.append(float(self.direction @ average))
         self.count, self.total = 0, np.zeros(len(average))
-        self._turn(now)
+        self._next_loop(now)
 
-    def _turn(self, now: Knowledge) -> None:
+    def _next_loop(self, now: Knowledge) -> None:
         """Begin the next loop, or end exploration."""
         rng = generator(self.seed, _DIRECTIONS, self.loops)
         while not self.coverage.is_covered and self.loops < self.size.most_loops:
@@ -188,21 +190,21 @@ class Exploration:
         self.phase = "done"
 
     def _most_reachable(self, now: Knowledge, rng: np.random.Generator) -> tuple[Floats, float]:
-        """Choose a direction among those covered least that the optimistic plan reaches well.
+        """Choose a direction that is covered least and that an optimistic plan reaches well.
 
-        From a random direction, alternate: plan for the direction, then take the direction of the
-        plan's average features. Each round improves; the best of a few random starts is taken.
+        The search starts at a random direction and alternates: plan for the direction, then
+        replace it by the mean features of the plan. It keeps the best of a few random starts.
         """
         best, promise = np.zeros(self.features.dimension), -math.inf
         for _ in range(RESTARTS if self.coverage.tied > 1 else 1):
-            direction, found = _unit(self._random(rng)), -math.inf
+            direction, last = _unit(self._random(rng)), -math.inf
             for _ in range(ROUNDS):
                 direction, plan, value = self._better_sign(direction, now)
                 if value > promise:
                     best, promise = direction, value
-                if value <= found + BETTER or self.coverage.tied == 1:
+                if value <= last + BETTER or self.coverage.tied == 1:
                     break
-                found = value
+                last = value
                 reached = occupancy(now.model, now.start, plan.actions)
                 novel = self.coverage.novel(self.features.mean(reached))
                 if not novel.any():

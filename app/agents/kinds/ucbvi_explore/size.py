@@ -20,14 +20,14 @@ from app.learning.paper.explorability import (
 )
 
 TUNED_EPISODES, TUNED_EULER, TUNED_EVAL = 1000, 2, 1
-TUNED_SHARE = 3  # exploration takes at most one part in so many of the episodes
+TUNED_SHARE = 3  # exploration takes at most this fraction of the episodes, as 1 / n
 PAPER_SPAN = 2.0  # |v . phi(tau)| <= 1
 
 
 def exploration_size(
     options: UcbviExploreOptions, features: StepFeatures
 ) -> tuple[int, ExplorationSize]:
-    """N and the size of exploration; refused when N is too small for it."""
+    """N and the size of exploration. Raises `InvalidValue` if N is too small."""
     paper = options.constants == "paper"
     omega = options.omega or typical_omega(features)
     episodes = options.episodes or (_least(options, features, omega) if paper else TUNED_EPISODES)
@@ -58,7 +58,9 @@ def _size(
         loops = min(loops, options.max_loops)
     elif not paper:
         loops = min(loops, episodes // (TUNED_SHARE * (n_euler + n_eval)))
-    if paper:  # each run of EULER may fail with its share of delta (corollary on EULER)
+    if (
+        paper
+    ):  # the failure probability delta is divided among the runs of EULER (corollary on EULER)
         delta /= 2.0 * loop_bound(d, episodes, omega)
     c = confidence(spaces.states, spaces.actions, episodes * spaces.horizon, delta)
     if paper:

@@ -25,13 +25,13 @@ class Told:
         self.updates += 1
         return (*state, tuple(verdicts))
 
-    def tell(self, episode, label, voice=0):
+    def tell(self, episode, label, slot=0):
         if episode not in self.experience.episodes:
             self.experience.episodes[episode] = None
         if label is None:
-            self.experience.remove_label(episode, voice)
+            self.experience.remove_label(episode, slot)
         else:
-            self.experience.set_label(episode, label, voice)
+            self.experience.set_label(episode, label, slot)
 
     def follow(self):
         return self.chain.follow(self.experience.changes)
@@ -53,8 +53,8 @@ STORIES = st.lists(
 @given(STORIES)
 def test_any_story_of_labels_ends_as_if_told_right_from_the_start(story):
     told = Told()
-    for episode, label, voice, look in story:
-        told.tell(episode, label, voice)
+    for episode, label, slot, look in story:
+        told.tell(episode, label, slot)
         if look:
             assert told.follow() == from_nothing(told.experience.labels)
     assert told.follow() == from_nothing(told.experience.labels)
@@ -64,12 +64,12 @@ def test_any_story_of_labels_ends_as_if_told_right_from_the_start(story):
 @given(STORIES)
 def test_an_episode_counts_once_for_each_voice(story):
     told = Told()
-    for episode, label, voice, _ in story:
-        told.tell(episode, label, voice)
+    for episode, label, slot, _ in story:
+        told.tell(episode, label, slot)
     used = Counter(n for batch in told.follow() for n, _ in batch)
-    voices = Counter(episode for episode, _ in told.experience.labels)
-    assert used <= voices
-    assert used.total() == voices.total() // BATCH * BATCH
+    slots = Counter(episode for episode, _ in told.experience.labels)
+    assert used <= slots
+    assert used.total() == slots.total() // BATCH * BATCH
 
 
 def test_labels_in_order_cost_one_update_a_batch():

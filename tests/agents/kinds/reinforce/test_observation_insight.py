@@ -177,10 +177,10 @@ def test_the_agent_uses_every_verdict_and_leaves_out_empty_episodes():
     for number, walk in enumerate(walks(30)):
         agent.finish(number, walk)
         agent.label(number, ends_near(walk))
-    agent.label(3, 1, voice=1)
+    agent.label(3, 1, slot=1)
     labelled = [(walk, ends_near(walk)) for walk in walks(30)]
-    voices = sorted([ends_near(walks(30)[3]), 1])
-    both = [*labelled[:3], *((walks(30)[3], label) for label in voices), *labelled[4:]]
+    slots = sorted([ends_near(walks(30)[3]), 1])
+    both = [*labelled[:3], *((walks(30)[3], label) for label in slots), *labelled[4:]]
     expected = ObservationInsight.of(BOUNDS, both)
     np.testing.assert_array_equal(agent.insight().weights, expected.weights)
     assert unpack_insight(agent.packed_insight()).predict(walks(1)[0]) == pytest.approx(

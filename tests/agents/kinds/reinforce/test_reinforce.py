@@ -273,7 +273,7 @@ class TestCorrections:
         learn(agent, range(6 * BATCH))
         before = agent.plan(99).policy.theta
         for number in (1, 2, 9):
-            agent.label(number, 1 - agent.experience.labels[number, 0], voice=1)
+            agent.label(number, 1 - agent.experience.labels[number, 0], slot=1)
         verdicts = agent.experience.sorted_labels()
         assert len(verdicts) == 6 * BATCH + 3
         wanted = by_hand(agent, verdicts, {n: agent.authorship.of(n) for n, _ in verdicts})

@@ -324,10 +324,10 @@ class TestTheDesign:
     def test_every_voice_after_exploration_counts(self, volunteered):
         agent = self.run()
         explored = agent.exploration.episodes
-        agent.label(13, 1, voice=1)
+        agent.label(13, 1, slot=1)
         if volunteered:
             agent.label(1, 1)
-            agent.label(1, 0, voice=1)
+            agent.label(1, 0, slot=1)
         learned = agent.beliefs[0].follow(agent.experience)
         cells, _ = learned.belief.features.widths(agent.design(learned).norms)
         inverse = np.linalg.inv(self.sigma(agent, [*range(explored, 14), 13]))
