@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.cli import database, demo, keys, serve, simulate
+from app.cli import database, demo, doctor, keys, serve, simulate
 from app.errors import PlauditError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.command()(serve.serve)
 app.command()(demo.demo)
+app.command()(doctor.doctor)
 app.command()(database.migrate)
 app.command()(database.backup)
 app.command()(database.restore)
