@@ -17,7 +17,7 @@ from scipy.special import expit
 
 from app.agents.kinds import DEFAULT_KIND, agent_class
 from app.errors import SnapshotError
-from app.learning.arrays import Arrays, Floats, Integers, pack_arrays, unpack_arrays
+from app.learning.arrays import Arrays, Floats, Integers, pack_arrays, unpack_arrays, unpacked_size
 from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
 
@@ -141,14 +141,14 @@ class Transition:
 
 @dataclass(frozen=True)
 class ModelDocument:
-    """The learned model as plain lists over indices; a part is None if the kind lacks it."""
+    """The learned model over indices; a part is None if the kind lacks it."""
 
     features: str  # what the weights belong to
-    weights: list[float]  # in log-odds of a good label
+    weights: Floats  # (d,): in log-odds of a good label
     intercept: float
-    visits: list[list[int]] | None = None  # per state and action
-    bonuses: list[list[float]] | None = None  # per state and action
-    start: list[float] | None = None  # per state
+    visits: Integers | None = None  # (S, A)
+    bonuses: Floats | None = None  # (S, A)
+    start: Floats | None = None  # (S,)
     transitions: list[Transition] | None = None
     optimism: Optimism | None = None
 
@@ -186,7 +186,7 @@ class Insight(ABC):
 
     @abstractmethod
     def document(self) -> ModelDocument | None:
-        """The learned model as plain lists."""
+        """The learned model."""
 
     def uniform_success(self, rng: np.random.Generator) -> float | None:  # noqa: ARG002
         """The probability of a good label when all actions are equally likely, in the model."""
@@ -217,6 +217,11 @@ class Insight(ABC):
 def pack_insight(kind: str, insight: Insight) -> bytes:
     """Pack the insight of an agent of this kind."""
     return pack_arrays({_KIND: np.array(kind), **insight.arrays()}, INSIGHT_FORMAT)
+
+
+def insight_size(packed: bytes) -> int:
+    """The bytes that a packed insight takes in memory, without unpacking it."""
+    return unpacked_size(packed, "insight")
 
 
 def unpack_insight(packed: bytes) -> Insight:

@@ -67,6 +67,15 @@ def unpack_arrays(packed: bytes, what: str, version: int = 1) -> Arrays:
     return arrays
 
 
+def unpacked_size(packed: bytes, what: str) -> int:
+    """The bytes that packed arrays take in memory, without unpacking them."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(_without_checksum(packed, what))) as file:
+            return sum(entry.file_size for entry in file.infolist())
+    except _BAD_BYTES as error:
+        raise SnapshotError(f"cannot read the {what}: {error!r}") from error
+
+
 def _without_checksum(packed: bytes, what: str) -> bytes:
     """The npz file, once its checksum is verified."""
     if not packed.startswith(_CHECKED):

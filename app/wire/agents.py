@@ -224,6 +224,11 @@ class AgentView(Specification):
     )
     progress: JsonObject = Field(description="where the agent kind is on its way")
     warnings: list[str] = Field(description="what is allowed but likely not meant")
+    shortened: list[str] = Field(
+        default=[],
+        description="in a list of agents: the long lists, such as `features.values`, that are cut "
+        "after 100 entries; read the agent itself for all of them",
+    )
 
 
 class AgentPage(Answer):

@@ -175,11 +175,11 @@ class TabularInsight(Insight):
         """The weights, visits, bonuses and transitions."""
         return ModelDocument(
             features=self.description,
-            weights=self.feature_weights.tolist(),
+            weights=self.feature_weights,
             intercept=self.offset,
-            visits=self.visits.tolist(),
-            bonuses=self.bonuses.max(axis=0).tolist(),
-            start=self.start.tolist(),
+            visits=self.visits,
+            bonuses=self.bonuses.max(axis=0),
+            start=self.start,
             transitions=self._tried_transitions(),
             optimism=Optimism.unpacked(self.optimism),
         )

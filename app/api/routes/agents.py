@@ -10,6 +10,7 @@ from app.api.http.auth import AgentCreator, AgentReader, Operator
 from app.api.http.dependencies import AgentViews, MetadataBytes, Registry
 from app.api.http.idempotency import Once
 from app.api.http.json_body import JsonRoute
+from app.api.http.json_stream import json_response
 from app.api.http.parameters import AgentId, Cursor, Limit, check_metadata, read_cursor
 from app.api.openapi.responses import created, declared, location
 from app.service.access.idempotency import Remember
@@ -28,18 +29,18 @@ _SPECIFICATION = set(Specification.model_fields)
     "",
     status_code=201,
     summary="Create an agent",
+    response_model=AgentView,
     responses=created(409, 413, 422, 503),
 )
 async def create_agent(
     request: Request,
-    response: Response,
     body: NewAgent,
     registry: Registry,
     views: AgentViews,
     metadata_bytes: MetadataBytes,
     caller: AgentCreator,
     once: Once,
-) -> AgentView:
+) -> Response:
     """Create an agent. It plans at once; its first episode waits for that plan."""
     check_metadata(body.metadata, metadata_bytes)
     display = None if body.display is None else body.display.model_dump(mode="json")
@@ -62,26 +63,37 @@ async def create_agent(
         return await views.read(agent.id)
 
     view = await once.run(caller, create, views.read)
-    response.headers["Location"] = location(request, f"/v1/agents/{view.id}")
-    return view
+    headers = {"Location": location(request, f"/v1/agents/{view.id}")}
+    return await json_response(view, 201, headers)
 
 
-@router.get("", summary="List agents", responses=declared(422, 503))
+@router.get("", summary="List agents", response_model=AgentPage, responses=declared(422, 503))
 async def list_agents(
     views: AgentViews, caller: AgentReader, limit: Limit = 50, cursor: Cursor = None
-) -> AgentPage:
-    """Agents in the order they were created."""
+) -> Response:
+    """Agents in the order they were created; lists of a specification are cut where they are long.
+
+    `shortened` names the lists that were cut.
+    """
     after = 0 if cursor is None else read_cursor(cursor, 1)[0]
-    return await views.page(caller.sees, after, limit)
+    page = await views.page(caller.sees, after, limit)
+    return await json_response(dict(page))
 
 
-@router.get("/{agent}", summary="Read an agent", responses=declared(404, 503))
-async def read_agent(agent: AgentId, views: AgentViews, _: AgentReader) -> AgentView:
+@router.get(
+    "/{agent}", summary="Read an agent", response_model=AgentView, responses=declared(404, 503)
+)
+async def read_agent(agent: AgentId, views: AgentViews, _: AgentReader) -> Response:
     """An agent: its specification and where it stands."""
-    return await views.read(agent)
+    return await json_response(await views.read(agent))
 
 
-@router.patch("/{agent}", summary="Change an agent", responses=declared(404, 413, 422, 503))
+@router.patch(
+    "/{agent}",
+    summary="Change an agent",
+    response_model=AgentView,
+    responses=declared(404, 413, 422, 503),
+)
 async def change_agent(
     agent: AgentId,
     body: AgentChanges,
@@ -89,12 +101,12 @@ async def change_agent(
     views: AgentViews,
     metadata_bytes: MetadataBytes,
     _: Operator,
-) -> AgentView:
+) -> Response:
     """Change what does not touch learning, such as its name or its question, or pause it."""
     check_metadata(body.metadata or {}, metadata_bytes)
     hosted = await registry.find(agent)
     await registry.describe(hosted, body)
-    return await views.read(agent)
+    return await json_response(await views.read(agent))
 
 
 @router.get(

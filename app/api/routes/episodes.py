@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 
 from app.api.http.auth import JUDGE_OWN, Actor, EpisodeReader, labeller_of
 from app.api.http.dependencies import EpisodeViews, Lifecycle, Ownership
 from app.api.http.entries import attempt_each, entry_of
 from app.api.http.json_body import JsonRoute
+from app.api.http.json_stream import json_response
 from app.api.http.parameters import Cursor, EpisodeId, Limit, read_cursor
 from app.api.http.problems import request_id_of
 from app.api.openapi.responses import declared
@@ -111,11 +112,12 @@ async def abandon_episode(
     "/episodes/{episode}",
     tags=["episodes"],
     summary="Read an episode",
+    response_model=EpisodeView,
     responses=declared(404, 503),
 )
-async def read_episode(episode: EpisodeId, views: EpisodeViews, _: EpisodeReader) -> EpisodeView:
+async def read_episode(episode: EpisodeId, views: EpisodeViews, _: EpisodeReader) -> Response:
     """Its steps and labels, and what each step adds to the model's prediction."""
-    return await views.read(episode)
+    return await json_response(dict(await views.read(episode)))
 
 
 @router.get(

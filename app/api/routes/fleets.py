@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import AsyncIterator
 
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
@@ -137,8 +135,4 @@ async def export_episodes(
     """JSON lines of every episode that is over, oldest first; `trajectories` takes them back."""
     hosted = await registry.find(agent)
 
-    async def lines() -> AsyncIterator[str]:
-        async for line in import_export.lines(hosted):
-            yield json.dumps(line) + "\n"
-
-    return StreamingResponse(lines(), media_type=LINES)
+    return StreamingResponse(import_export.lines(hosted), media_type=LINES)

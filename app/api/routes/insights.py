@@ -8,12 +8,13 @@ from contextlib import aclosing
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from fastapi.sse import EventSourceResponse, format_sse_event
 
 from app.api.http.auth import AgentReader, Reader
 from app.api.http.dependencies import CurveViews, Documents, EventFeed
 from app.api.http.json_body import JsonRoute
+from app.api.http.json_stream import json_response
 from app.api.http.parameters import AgentId
 from app.api.openapi.responses import declared
 from app.errors import InvalidValue
@@ -39,7 +40,7 @@ _EVENT = {
 )
 async def read_model(agent: AgentId, documents: Documents, _: Reader) -> Response:
     """The learned weights, visit counts, transition estimate and bonuses."""
-    return JSONResponse(await documents.model(agent))
+    return await json_response(await documents.model(agent))
 
 
 @router.get(
@@ -72,7 +73,7 @@ async def read_policy(
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
     if if_none_match is not None and tag in (t.strip() for t in if_none_match.split(",")):
         return Response(status_code=304, headers=headers)
-    return JSONResponse(await document.content(), headers=headers)
+    return await json_response(document.content(), headers=headers)
 
 
 @router.get("/learning-curve", summary="How it has been doing", responses=declared(404, 503))

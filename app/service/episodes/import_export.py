@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +30,8 @@ from app.storage.queries.episodes import StoredEpisode
 from app.storage.rows import EpisodeMode, EpisodeStatus, EventKind, JsonObject
 from app.storage.unit_of_work import Command, UnitOfWork
 
-_PAGE = 100  # episodes read at once
+_PAGE = 100  # episodes read at once, if they have no more steps than
+_PAGE_STEPS = 20_000
 
 
 @dataclass(frozen=True)
@@ -87,15 +89,15 @@ class ImportExport:
         self._trainer.request(agent)
         return results[0].numbers
 
-    async def lines(self, agent: HostedAgent) -> AsyncIterator[JsonObject]:
-        """Every finished episode as an export line, oldest first."""
-        first = 0
+    async def lines(self, agent: HostedAgent) -> AsyncIterator[str]:
+        """Every finished episode as a line of JSON, oldest first."""
+        first, at_once = 0, max(1, min(_PAGE, _PAGE_STEPS // agent.horizon))
         while True:
             page = await self._database.read(
-                episodes.stored_episodes_from, agent.number, first, _PAGE
+                episodes.stored_episodes_from, agent.number, first, at_once
             )
             for stored in page:
-                yield _line(agent, stored)
+                yield await asyncio.to_thread(_line, agent, stored)
             if not page:
                 return
             first = page[-1].row.number + 1
@@ -208,13 +210,13 @@ def _totals(encoded: Sequence[ImportedEpisode]) -> CounterChange:
     return total
 
 
-def _line(agent: HostedAgent, stored: StoredEpisode) -> JsonObject:
-    """One episode as a JSON line; import takes it back."""
+def _line(agent: HostedAgent, stored: StoredEpisode) -> str:
+    """One episode as a line of JSON; import takes it back."""
     row, steps = stored.row, stored.steps
     states = [agent.decode_state(step.state, step.observation) for step in steps]
     if row.final is not None:
         states.append(agent.decode_state(row.final, row.final_observation))
-    return {
+    line = {
         "episode": episode_id(agent.number, row.number),
         "number": row.number,
         "external_id": row.external_id,
@@ -237,3 +239,4 @@ def _line(agent: HostedAgent, stored: StoredEpisode) -> JsonObject:
         ],
         "metadata": row.metadata,
     }
+    return json.dumps(line) + "\n"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,6 +18,7 @@ from app.service.runtime.cache import Cache
 from app.service.runtime.ids import agent_id, read_agent_id
 from app.service.runtime.times import moment
 from app.service.views.evaluations import read_evaluations
+from app.service.views.shortened import shorten
 from app.storage.database import Database, ReadConnection
 from app.storage.queries import agents as agent_queries
 from app.storage.queries.agents import AgentSet
@@ -72,22 +74,26 @@ class AgentViews:
         row, evaluation = await self._database.read(_read_agent, hosted.number)
         if row is None:
             raise NotFound("agent", agent)
-        return agent_view(row, hosted, evaluation)
+        return await asyncio.to_thread(agent_view, row, hosted, evaluation)
 
     async def page(self, sees: Visibility, after: int, limit: int) -> AgentPage:
-        """Agents in the order of their creation, after a position."""
+        """Agents in the order of their creation, after a position; long lists are shortened."""
         rows, evaluations = await self._database.read(_read_page, sees.agents, after, limit + 1)
-        more = len(rows) > limit
+        return await asyncio.to_thread(self._page, rows, evaluations, limit)
+
+    def _page(
+        self, rows: Sequence[AgentRow], evaluations: dict[int, EvaluationView], limit: int
+    ) -> AgentPage:
         views = [self._view(row, evaluations.get(row.id)) for row in rows[:limit]]
         return AgentPage(
             items=[view for view in views if view is not None],
-            next=str(rows[limit - 1].position) if more else None,
+            next=str(rows[limit - 1].position) if len(rows) > limit else None,
         )
 
     def _view(self, row: AgentRow, evaluation: EvaluationView | None) -> AgentView | None:
         """The view of an agent in a list; None, and one line in the log, if it is damaged."""
         try:
-            return agent_view(row, self._cache.agents.get(row.id), evaluation)
+            return shortened_view(row, self._cache.agents.get(row.id), evaluation)
         except InvalidValue as error:
             if row.id not in self._damaged:
                 self._damaged.add(row.id)
@@ -166,6 +172,26 @@ def agent_view(
 ) -> AgentView:
     """An agent's row as its wire schema; with its plan and learning state if it is in memory."""
     specification = hosted.specification if hosted else read_specification(row.specification)
+    return _view_of(row, hosted, specification, evaluation)
+
+
+def shortened_view(
+    row: AgentRow, hosted: HostedAgent | None, evaluation: EvaluationView | None
+) -> AgentView:
+    """The same with the long lists of the specification and of the display cut."""
+    stored, cut = shorten(row.specification)
+    display, names = shorten({"display": row.display})
+    specification = read_specification(stored)
+    view = _view_of(replace(row, **display), hosted, specification, evaluation)
+    return view.model_copy(update={"shortened": cut + names}) if cut or names else view
+
+
+def _view_of(
+    row: AgentRow,
+    hosted: HostedAgent | None,
+    specification: Specification,
+    evaluation: EvaluationView | None,
+) -> AgentView:
     completed = with_default_features(specification)
     learning, error = _learning(row, hosted)
     stored = {name: getattr(completed, name) for name in _SPECIFICATION}

@@ -30,9 +30,9 @@ class PolicyDocument:
         """Identifies the document; it changes with its content."""
         return f"{self.plan.version}.{self.plan.episode}.{self.episode}"
 
-    async def content(self) -> JsonObject:
-        """The document itself; large tables are converted in a thread."""
-        return await asyncio.to_thread(policy_document, self.agent, self.plan, self.episode)
+    def content(self) -> JsonObject:
+        """The document itself, with its tables as arrays."""
+        return policy_document(self.agent, self.plan, self.episode)
 
 
 class Documents:
@@ -103,6 +103,6 @@ def policy_document(agent: HostedAgent, plan: HostedPlan, episode: int) -> JsonO
         "actions": agent.specification.actions.model_dump(mode="json"),
         "policy": {
             "kind": policy.kind,
-            **{name: array.tolist() for name, array in policy.arrays().items()},
+            **policy.arrays(),
         },
     }

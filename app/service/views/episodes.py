@@ -77,8 +77,7 @@ class EpisodeViews:
         """An episode by its id, with its steps, its labels and the model's prediction."""
         agent, stored = await self.stored(episode)
         insight = await self._cache.insight(agent)
-        prediction = await asyncio.to_thread(predict, stored, insight)
-        return episode_view(agent, stored, prediction)
+        return await asyncio.to_thread(_predicted_view, agent, stored, insight)
 
     async def stored(self, episode: str) -> tuple[HostedAgent, StoredEpisode]:
         """An episode as it is in the database, and its agent."""
@@ -215,6 +214,12 @@ def predict(stored: StoredEpisode, insight: Insight | None) -> Prediction | None
     if shares is None:
         return None
     return Prediction(shares.probability, shares.offset, shares.steps.tolist(), shares.end)
+
+
+def _predicted_view(
+    agent: HostedAgent, stored: StoredEpisode, insight: Insight | None
+) -> EpisodeView:
+    return episode_view(agent, stored, predict(stored, insight))
 
 
 def episode_view(

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 
-from app.agents.insight import Insight, unpack_insight
+from app.agents.insight import Insight, insight_size, unpack_insight
 from app.errors import SnapshotError
 from app.learning.statistics.agreement import (
     CONFIDENT,
@@ -35,7 +36,9 @@ from app.storage.rows import EpisodeRow, LabelRow, StepRow
 
 _CHANGES = 5000  # newest label changes that the statistics use
 _CHECKED = 300  # newest episodes that are compared with the model
+_CHECKED_STEPS = 100_000  # of them, in all
 _AGENTS = 8  # whose models are loaded for that
+_MODEL_BYTES = 50_000_000  # of the largest model that is loaded for that; it takes about 0.5 s
 _PAIRS = 50  # of labellers that are listed
 
 
@@ -106,13 +109,22 @@ def _read(connection: ReadConnection, visible: AgentSet) -> _Stored:
     chosen = [key for key in newest if key[0] in agents][:_CHECKED]
     insights = policy_queries.insights_of(connection, agents)
     named = episode_queries.episodes_named(connection, chosen)
-    episodes = [row for row in named.values() if row.labels_given and row.agent in insights]
+    labelled = [row for row in named.values() if row.labels_given and row.agent in insights]
+    episodes = _within(labelled, _CHECKED_STEPS)
     pairs = [(row.agent, row.number) for row in episodes]
     steps = step_queries.steps_of_episodes(connection, pairs)
     return _Stored(changes, episodes, steps, insights, agent_queries.names_of(connection, agents))
 
 
+def _within(episodes: Sequence[EpisodeRow], steps: int) -> list[EpisodeRow]:
+    """The first episodes that have no more than so many steps in all."""
+    totals = accumulate(row.length or 0 for row in episodes)
+    return [row for row, total in zip(episodes, totals, strict=True) if total <= steps]
+
+
 def _report(stored: _Stored) -> LabellerReport:
+    models = _models(stored.insights)
+    episodes = [row for row in stored.episodes if row.agent in models]
     return LabellerReport(
         labellers=[
             LabellerStatistics(
@@ -127,33 +139,34 @@ def _report(stored: _Stored) -> LabellerReport:
             for found in labellers(stored.changes)
         ],
         pairs=agreements(stored.changes)[:_PAIRS],
-        doubts=_doubts(stored),
-        checked=len(stored.episodes),
+        doubts=_doubts(stored, episodes, models),
+        checked=len(episodes),
         changes=len(stored.changes),
     )
 
 
-def _doubts(stored: _Stored) -> list[Doubt]:
+def _doubts(
+    stored: _Stored, episodes: Sequence[EpisodeRow], models: dict[int, Insight]
+) -> list[Doubt]:
     """The labels that contradict a confident model, the most confident first."""
     history: dict[tuple[int, int], list[LabelRow]] = defaultdict(list)
     for change in stored.changes:
         history[change.agent, change.episode].append(change)
-    models = _models(stored.insights)
     doubts = [
         doubt
-        for row in stored.episodes
-        if row.agent in models
+        for row in episodes
         for doubt in _doubts_of(stored, row, models[row.agent], history[row.agent, row.number])
     ]
     return sorted(doubts, key=lambda doubt: -abs(doubt.predicted - doubt.label))
 
 
 def _models(packed: dict[int, bytes]) -> dict[int, Insight]:
-    """The models that can be read; the pages of the other agents have them rebuilt."""
+    """The models that are not too large and can be read; damaged ones are rebuilt elsewhere."""
     models: dict[int, Insight] = {}
     for agent, content in packed.items():
         with suppress(SnapshotError):
-            models[agent] = unpack_insight(content)
+            if insight_size(content) <= _MODEL_BYTES:
+                models[agent] = unpack_insight(content)
     return models
 
 

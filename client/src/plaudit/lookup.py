@@ -121,6 +121,8 @@ def _named(name: str) -> Flow[AgentView | None]:
     if len(found) > 1:
         ids = ", ".join(agent.id for agent in found)
         raise InvalidArgument(f"{len(found)} agents are named {name!r}: {ids}. Give an id instead.")
+    if found and found[0].shortened:
+        return (yield from read_agent(found[0].id))
     return found[0] if found else None
 
 

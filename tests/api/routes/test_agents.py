@@ -30,6 +30,7 @@ VIEW = {
     "default_label",
     "running_timeout",
     "wait",
+    "shortened",
     "metadata",
     "display",
     "question",

@@ -75,7 +75,7 @@ async def _read(container, agent, running, scene):
     scene.model = await views.documents.model(agent.id)
     scene.policy = await views.documents.policy(agent.id, "learn", None)
     scene.pinned = await views.documents.policy(agent.id, "learn", running.id)
-    scene.document = await scene.pinned.content()
+    scene.document = scene.pinned.content()
     scene.explanation = await views.explanations.explain(running)
     scene.events = await _first_events(views.events, agent.id, 5)
     scene.missing = [

@@ -153,7 +153,7 @@ class ObservationInsight(Insight):
         """The fitted weights; None while there are too few labels."""
         if not self.is_known:
             return None
-        return ModelDocument(self.description, self.weights.tolist(), self.offset)
+        return ModelDocument(self.description, self.weights, self.offset)
 
     def arrays(self) -> Arrays:
         """All fields by name; points are rounded to single precision."""

@@ -142,7 +142,7 @@ class SmoothInsight(Insight):
 
     def document(self) -> ModelDocument | None:
         """The values of the label model on the centres."""
-        return ModelDocument(self.description, self.values.tolist(), float(self.logits[0]))
+        return ModelDocument(self.description, self.values, float(self.logits[0]))
 
     def arrays(self) -> Arrays:
         """All fields by name."""

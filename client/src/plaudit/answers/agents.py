@@ -139,3 +139,4 @@ class AgentView:
     default_label: Label | None = None
     running_timeout: str | None = None
     wait: Wait = True
+    shortened: list[str] = field(default_factory=list)
