@@ -1,6 +1,7 @@
 """Demos: the server plays a built-in task with an agent of its own."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_a_simulated_labeller_judges_every_episode_and_then_measures(tmp_path):
         assert view.episodes.labelled == 6
         assert view.evaluation.episodes == 3
         assert view.metadata == {"demo": {"task": LAKE, "judge": "simulated"}}
-        exported = [line async for line in container.import_export.lines(demo.agent)]
+        exported = [json.loads(line) async for line in container.import_export.lines(demo.agent)]
         given = {line["verdicts"][0]["labeller"] for line in exported}
         assert given == {LABELLER}
         for line in exported:  # the label is good iff the episode ended in the goal
@@ -45,7 +46,7 @@ def test_the_same_seed_plays_the_same_episodes(tmp_path):
         for _ in range(2):
             demo = await container.demos.start(DemoRequest(LAKE, episodes=4, evaluations=0, seed=3))
             await until(lambda demo=demo: not demo.running)
-            lines = [line async for line in container.import_export.lines(demo.agent)]
+            lines = [json.loads(line) async for line in container.import_export.lines(demo.agent)]
             played.append([(line["states"], line["actions"], line["label"]) for line in lines])
         assert played[0] == played[1]
 

@@ -1,5 +1,7 @@
 """Import and export: what was exported is taken back, all or nothing."""
 
+import json
+
 import pytest
 
 from app.errors import InvalidValue
@@ -11,7 +13,7 @@ from tests.support.service import finished_episode, learned, new_agent, new_epis
 
 
 async def lines(container, agent):
-    return [line async for line in container.import_export.lines(agent)]
+    return [json.loads(line) async for line in container.import_export.lines(agent)]
 
 
 def test_an_export_can_be_imported_again(tmp_path):
