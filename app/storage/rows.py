@@ -47,6 +47,8 @@ class EventKind(StrEnum):
     cannot_tell = "cannot_tell"  # a labeller answered so
     retracted = "retracted"  # such an answer was withdrawn
     policy = "policy"  # a policy was published
+    pinned = "pinned"  # a policy version was pinned
+    unpinned = "unpinned"
 
 
 LABEL_KINDS = frozenset({EventKind.labelled, EventKind.withdrawn})
@@ -183,7 +185,7 @@ class EventRow:
     """An entry of an agent's event log.
 
     ``label`` belongs to labelled and settled, ``slot`` to labelled, withdrawn, cannot_tell and
-    retracted, ``final_known`` to finished and abandoned, ``policy_version`` to policy.
+    retracted, ``final_known`` to finished and abandoned, ``policy_version`` to policy and pinned.
     """
 
     agent: int

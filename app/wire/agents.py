@@ -170,7 +170,13 @@ class PlanView(Answer):
     """The plan in force."""
 
     planner: str = Field(description="what made it")
-    value: float = Field(description="the optimistic value at the start")
+    value: float = Field(
+        description="probability of success of the policy without bonuses, by the learned model; "
+        "0.5, with a gap of 1, where the kind predicts nothing"
+    )
+    optimistic_value: float = Field(
+        description="the score that planning maximised: the value at the start with its bonuses"
+    )
     gap: float = Field(description="certified distance to the best policy of the learned model")
     seconds: float = Field(description="how long that took")
 
@@ -209,6 +215,9 @@ class AgentView(Specification):
     policy_version: int = Field(
         description="the number of the last event (episode over, label given or taken back) that "
         "the policy in force has learned from; it never goes back"
+    )
+    pinned_version: int | None = Field(
+        description="the version that episodes start on while it is pinned; null without a pin"
     )
     learning: Learning
     learning_error: str | None = Field(description="why learning failed, if it did")

@@ -98,9 +98,14 @@ class PolicyPoint(Answer):
     episodes: int = Field(description="episodes that it knew")
     labels: int = Field(description="labels that it knew")
     planner: str = Field(description="what made it")
-    value: float = Field(description="the optimistic value at the start")
+    optimistic_value: float = Field(
+        description="the score that planning maximised: the value at the start with its bonuses"
+    )
+    value: float = Field(description="the same number, by its name in the first edition")
     gap: float = Field(description="certified distance to the best policy of the learned model")
-    predicted: float | None = Field(description="success of the policy without bonuses")
+    predicted: float | None = Field(
+        description="probability of success of the policy without bonuses"
+    )
     seconds: float = Field(description="how long planning took")
     at: datetime = Field(description="when it came into force")
 

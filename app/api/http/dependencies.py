@@ -22,6 +22,7 @@ from app.service.labelling.leases import Leases as LeasesPart
 from app.service.labelling.queue import LabelQueue
 from app.service.runtime.container import Container
 from app.service.runtime.readiness import Readiness as ReadinessPart
+from app.service.training.pins import Pins as PinsPart
 from app.service.views import (
     agents,
     curves,
@@ -32,6 +33,7 @@ from app.service.views import (
     events,
     labellers,
     overview,
+    policies,
 )
 
 
@@ -63,6 +65,7 @@ Impact = Annotated[Impacts, _part(lambda container: container.impacts)]
 Recordings = Annotated[RecordingsPart, _part(lambda container: container.recordings)]
 ImportExport = Annotated[ImportExportPart, _part(lambda container: container.import_export)]
 Demos = Annotated[DemosPart, _part(lambda container: container.demos)]
+Pins = Annotated[PinsPart, _part(lambda container: container.pins)]
 Keys = Annotated[KeysPart, _part(lambda container: container.keys)]
 Ownership = Annotated[OwnershipPart, _part(lambda container: container.ownership)]
 Sessions = Annotated[SessionsPart, _part(lambda container: container.sessions)]
@@ -80,6 +83,7 @@ LabellerViews = Annotated[
     labellers.LabellerViews, _part(lambda container: container.views.labellers)
 ]
 CurveViews = Annotated[curves.CurveViews, _part(lambda container: container.views.curves)]
+PolicyViews = Annotated[policies.PolicyViews, _part(lambda container: container.views.policies)]
 Documents = Annotated[documents.Documents, _part(lambda container: container.views.documents)]
 EventFeed = Annotated[events.EventFeed, _part(lambda container: container.views.events)]
 Readiness = Annotated[ReadinessPart, _part(lambda container: container.readiness)]

@@ -59,6 +59,7 @@ AGENT_VIEW: dict[str, Any] = {
         "abandoned": 0,
     },
     "policy_version": 83,
+    "pinned_version": None,
     "learning": "idle",
     "learning_error": None,
     "success_rate": 0.63,
@@ -67,7 +68,13 @@ AGENT_VIEW: dict[str, Any] = {
         "recent": _SUCCESS,
         "versions": [{**_SUCCESS, "policy_version": 83}],
     },
-    "plan": {"planner": "fast", "value": 0.71, "gap": 0.004, "seconds": 0.02},
+    "plan": {
+        "planner": "fast",
+        "value": 0.71,
+        "optimistic_value": 0.93,
+        "gap": 0.004,
+        "seconds": 0.02,
+    },
     "timing": {"learning_seconds": 0.03, "episode_seconds": 12.4, "wait_seconds": 0.01},
     "progress": {},
     "warnings": [],
@@ -287,7 +294,8 @@ CURVE: dict[str, Any] = {
             "episodes": 1,
             "labels": 1,
             "planner": "fast",
-            "value": 0.71,
+            "optimistic_value": 0.93,
+            "value": 0.93,
             "gap": 0.004,
             "predicted": 0.66,
             "seconds": 0.02,
@@ -295,6 +303,22 @@ CURVE: dict[str, Any] = {
         }
     ],
 }
+
+POLICY_VERSION: dict[str, Any] = {
+    "version": 83,
+    "episodes": 42,
+    "labels": 41,
+    "predicted": 0.71,
+    "evaluation": _SUCCESS,
+    "planner": "fast",
+    "optimistic_value": 0.93,
+    "gap": 0.004,
+    "seconds": 0.02,
+    "at": _LATER,
+    "in_force": True,
+    "pinned": False,
+}
+POLICY_VERSION_PAGE: dict[str, Any] = {"items": [POLICY_VERSION], "next": None}
 
 
 # By the name of the schema. They are added last, because FastAPI drops nulls.
@@ -304,6 +328,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "AgentView": AGENT_VIEW,
     "AgentPage": AGENT_PAGE,
     "GuidelinesPage": GUIDELINES,
+    "PolicyVersionView": POLICY_VERSION,
+    "PolicyVersionPage": POLICY_VERSION_PAGE,
     "NewEpisode": NEW_EPISODE,
     "EpisodeSummary": EPISODE_SUMMARY,
     "EpisodeView": EPISODE_VIEW,

@@ -70,6 +70,8 @@ class HostedAgent:
         self.learned = row.learned
         self.version = row.policy_version
         self.plans: Mapping[int, HostedPlan] = {}
+        self.pinned_version = row.pinned_version
+        self._pinned_plans: Mapping[int, HostedPlan] = {}
         self.learning_error = row.learning_error
         self.learning = LearningState.failed if row.learning_error else LearningState.idle
         self.pace = Pace()
@@ -105,21 +107,40 @@ class HostedAgent:
 
     def plan_for(self, episode: int, mode: EpisodeMode) -> HostedPlan:
         """The plan of an episode that starts now."""
-        return choose_plan(self.plans, self.version, self.actions.size, episode, mode)
+        return choose_plan(self.acting_plans, self.acting_version, self.actions.size, episode, mode)
+
+    @property
+    def has_pinned_plans(self) -> bool:
+        """Whether a pinned version is in force."""
+        return bool(self._pinned_plans)
+
+    @property
+    def acting_plans(self) -> Mapping[int, HostedPlan]:
+        """The plans that episodes start on: the newest, or those of a pinned version."""
+        return self._pinned_plans or self.plans
+
+    @property
+    def acting_version(self) -> int:
+        """The version of these plans."""
+        pinned = self.pinned_version
+        return pinned if pinned is not None and self._pinned_plans else self.version
 
     def shares_plans(self, mode: EpisodeMode) -> bool:
         """Whether the next episode would share a plan with one that runs beside it."""
+        if self._pinned_plans:
+            return False  # learning makes no plans of an earlier version
         shared = self.running > 0 and self.next_episode not in self.plans
         return not self.plans or (mode is EpisodeMode.learn and shared)
 
     def newest_plan(self) -> HostedPlan | None:
         """The plan in force that the view of the agent shows."""
-        numbers = [number for number in self.plans if number != EXPLOIT]
-        return self.plans[max(numbers)] if numbers else None
+        plans = self.acting_plans
+        numbers = [number for number in plans if number != EXPLOIT]
+        return plans[max(numbers)] if numbers else None
 
     def representative_plan(self) -> HostedPlan | None:
         """The plan that stands for what the agent would do: the exploit plan, if there is one."""
-        return self.plans.get(EXPLOIT) or self.newest_plan()
+        return self.acting_plans.get(EXPLOIT) or self.newest_plan()
 
     def touch(self) -> float:
         """Note that the agent is in use; returns the time."""
@@ -140,6 +161,10 @@ class HostedAgent:
     def restore_plans(self, plans: Mapping[int, HostedPlan]) -> None:
         """Put the stored plans of the version in force back in memory."""
         self.plans = plans
+
+    def pin(self, version: int | None, plans: Mapping[int, HostedPlan]) -> None:
+        """Have episodes start on the plans of a version; None starts them on the newest again."""
+        self.pinned_version, self._pinned_plans = version, plans
 
     def put_in_force(self, plans: Mapping[int, HostedPlan], version: int, learned: int) -> None:
         """Put published plans in force; more plans of the same version join those in force."""

@@ -121,6 +121,10 @@ class Lifecycle:
 
     async def _catch_up(self, agent: HostedAgent, mode: EpisodeMode, deadline: float) -> None:
         target = agent.last_lesson
+        if agent.has_pinned_plans:  # learning goes on, and changes nothing for this episode
+            if agent.behind:
+                self._trainer.request(agent)
+            return
         while (left := deadline - time.monotonic()) > 0:
             if agent.deleted:
                 raise NotFound("agent", agent.id)
@@ -242,7 +246,7 @@ def _labels_wanted(agent: HostedAgent, request: EpisodeRequest) -> int:
 
 
 def _chooser(agent: HostedAgent, mode: EpisodeMode) -> Callable[[int], HostedPlan]:
-    plans, version, actions = agent.plans, agent.version, agent.actions.size
+    plans, version, actions = agent.acting_plans, agent.acting_version, agent.actions.size
     return lambda number: choose_plan(plans, version, actions, number, mode)
 
 

@@ -57,6 +57,9 @@ class Cache:
         self.on_damage: Callable[[HostedAgent], None] = lambda _: None
         """Called with an agent whose plans or insight cannot be read; the log has them all."""
 
+        self.on_lost_pin: Callable[[HostedAgent], None] = lambda _: None
+        """Called with an agent whose pinned version has no plans that can be read."""
+
     async def agent(self, number: int) -> HostedAgent:
         """An agent by its number."""
         agent = self.agents.get(number)
@@ -133,18 +136,26 @@ class Cache:
         agent = await asyncio.to_thread(_hosted_agent, stored)
         plans, damaged = await asyncio.to_thread(_unpack_plans, agent, stored.plans)
         agent.restore_plans({} if damaged else plans)  # the version is planned again as a whole
+        pinned, lost = await asyncio.to_thread(_unpack_plans, agent, stored.pinned_plans)
+        if agent.pinned_version is not None and not lost:
+            agent.pin(agent.pinned_version, pinned)
         agent = self.agents.setdefault(number, agent)
         if damaged:
-            await self._discard(agent, damaged)
+            await self._discard(agent, agent.version, damaged)
+        if agent.pinned_version is not None and not agent.has_pinned_plans:
+            await self._discard(agent, agent.pinned_version, lost)
         return agent
 
-    async def _discard(self, agent: HostedAgent, damaged: list[int]) -> None:
-        """Discard damaged plans of the policy in force, and ask for new ones."""
+    async def _discard(self, agent: HostedAgent, version: int, damaged: list[int]) -> None:
+        """Discard damaged plans of a policy version, and ask for new ones."""
         try:
-            await self._database.commit(DiscardPlans(agent.number, agent.version, damaged))
+            await self._database.commit(DiscardPlans(agent.number, version, damaged))
         except PlauditError as error:  # tried again when the agent is loaded the next time
             _warn("damaged plans are kept for now", agent, error)
-        self.on_damage(agent)
+        if version == agent.version:
+            self.on_damage(agent)
+        else:
+            self.on_lost_pin(agent)
 
     async def _load_episode(self, id_: str) -> HostedEpisode:
         agent_number, number = read_episode_id(id_)
@@ -166,6 +177,8 @@ class Cache:
             return HostedPlan(row.policy_version, None, UniformPolicy(agent.actions.size))
         if agent.version == row.policy_version and row.plan in agent.plans:
             return agent.plans[row.plan]
+        if agent.acting_version == row.policy_version and row.plan in agent.acting_plans:
+            return agent.acting_plans[row.plan]
         stored = await self._database.read(
             policies.plan_row, agent.number, row.policy_version, row.plan
         )

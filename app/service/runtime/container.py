@@ -28,6 +28,7 @@ from app.service.runtime.commit import Commits
 from app.service.runtime.event_bus import EventBus
 from app.service.runtime.housekeeping import Housekeeping
 from app.service.runtime.readiness import Readiness
+from app.service.training.pins import Pins
 from app.service.training.process_pool import ProcessPool
 from app.service.training.publish import Publisher
 from app.service.training.scheduler import FairScheduler
@@ -63,6 +64,8 @@ class Container:
         publisher = Publisher(database, self.events, metrics)
         self.trainer = Trainer(database, self.pool, publisher, metrics, settings.most_plans)
         self.cache.on_damage = lambda agent: self.trainer.request(agent, more=True)
+        self.pins = Pins(database, self.cache, self.events, self.pool)
+        self.cache.on_lost_pin = self.pins.restore
         self.stepping = Stepping(self.cache, self.commits, metrics)
         self.lifecycle = Lifecycle(
             database, self.cache, self.commits, self.trainer, metrics, self.scheduler
@@ -134,6 +137,7 @@ async def open_container(settings: Settings, metrics: Metrics) -> AsyncIterator[
         stack.push_async_callback(container.pool.close)
         stack.push_async_callback(container.trainer.close)
         stack.push_async_callback(container.registry.close)
+        stack.push_async_callback(container.pins.close)
         await container.registry.resume()
         # The lock on the database keeps other servers away: no upload is under way.
         await container.recordings.sweep(grace_seconds=0.0)

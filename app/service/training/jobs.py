@@ -33,7 +33,16 @@ class RankingJob:
     cells: int = 0
 
 
-Job = LearningJob | RankingJob
+@dataclass(frozen=True)
+class RebuildJob:
+    """Make the plans of an earlier policy version again, from the log up to it."""
+
+    agent: int
+    version: int
+    cells: int = 0
+
+
+Job = LearningJob | RankingJob | RebuildJob
 
 
 @dataclass(frozen=True)
@@ -52,5 +61,5 @@ class LearningResult:
     seconds: dict[str, float] = field(default_factory=dict)  # read, fit, plan, pack
 
 
-JobResult = LearningResult | list[float]
-"""What a job gives: what was learned, or the information of each episode's label."""
+JobResult = LearningResult | list[float] | list[PlanRow]
+"""What a job gives: what was learned, the information of each episode's label, or plans."""

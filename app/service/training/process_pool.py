@@ -20,10 +20,18 @@ from typing import NamedTuple, overload
 from app.errors import PlauditError
 from app.planning.problem import PlanBudget
 from app.planning.warm_up import LATER_STAGES, warm_up_first
-from app.service.training.jobs import Job, JobResult, LearningJob, LearningResult, RankingJob
+from app.service.training.jobs import (
+    Job,
+    JobResult,
+    LearningJob,
+    LearningResult,
+    RankingJob,
+    RebuildJob,
+)
 from app.service.training.scheduler import Scheduler
 from app.service.training.worker import Worker
 from app.storage.reader import Reader
+from app.storage.rows import PlanRow
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +116,9 @@ class ProcessPool:
 
     @overload
     async def run(self, job: RankingJob, started: Callable[[], None] = ...) -> list[float]: ...
+
+    @overload
+    async def run(self, job: RebuildJob, started: Callable[[], None] = ...) -> list[PlanRow]: ...
 
     async def run(self, job: Job, started: Callable[[], None] = lambda: None) -> JobResult:
         """Run a job in a free process, the agent's last one if that is free."""

@@ -12,7 +12,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import Any
 
-from app.agents import make_agent, restore_agent
+from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.base import Agent
 from app.errors import NotFound, SnapshotError
 from app.learning.world.policy import Policy
@@ -25,7 +25,14 @@ from app.service.episodes.trajectories import (
     final_state,
     trajectory_to_learn,
 )
-from app.service.training.jobs import Job, JobResult, LearningJob, LearningResult, RankingJob
+from app.service.training.jobs import (
+    Job,
+    JobResult,
+    LearningJob,
+    LearningResult,
+    RankingJob,
+    RebuildJob,
+)
 from app.storage.queries import events, training
 from app.storage.queries.training import PlayedEpisode
 from app.storage.reader import Reader, Session
@@ -37,6 +44,7 @@ WARM_AGENTS = 16  # that a process keeps
 SMALL_SNAPSHOT = 200_000  # bytes; a larger one is taken when the log has grown by a tenth, and
 FEW_EVENTS = 50  # by more than so many: they are quickly learned again, and packing takes as long
 
+_MOST_REBUILT = 16  # plans of an earlier version that are made again
 
 _NEED_STEPS = (EventKind.finished, EventKind.abandoned, EventKind.reported)
 
@@ -106,6 +114,8 @@ class Worker:
     def run(self, job: Job) -> JobResult:
         """Carry out a job; an agent that failed at it is loaded again next time."""
         try:
+            if isinstance(job, RebuildJob):
+                return self.rebuild(job)
             return self.learn(job) if isinstance(job, LearningJob) else self.rank(job)
         except BaseException:
             self._warm.pop(job.agent, None)
@@ -158,6 +168,25 @@ class Worker:
         scores = dict(zip(known, agent.information(known).tolist(), strict=True))
         return [scores.get(number, 0.0) for number in job.episodes]
 
+    def rebuild(self, job: RebuildJob) -> list[PlanRow]:
+        """The plans of an earlier version: those that were played, and the exploit plan.
+
+        The agent learns the log up to that version, as it did then.
+        """
+        with self._reader.session() as session:
+            spec = self._specification(session, job.agent)
+            warm = _Warm(make_agent(spec, self._budget), 0, job.version, 0, 0, plans_known=-1)
+            self._catch_up(session, job.agent, warm, job.version)
+            played = session.read(training.plans_of_version, job.agent, job.version)
+        warm.agent.refit()
+        numbers = [number for number in played if number != EXPLOIT]
+        plans = [
+            _plan_row(job.agent, job.version, number, warm.agent.plan(number))
+            for number in numbers[:_MOST_REBUILT] or [len(warm.agent.experience.episodes)]
+        ]
+        exploit = warm.agent.plan(_planned_as(job.version, EXPLOIT), "exploit")
+        return [*plans, _plan_row(job.agent, job.version, EXPLOIT, exploit)]
+
     def _up_to_date(self, session: Session, number: int, version: int | None = None) -> _Warm:
         """The agent with all its events learned, and the ``version`` in force as its last plan.
 
@@ -176,11 +205,14 @@ class Worker:
         self._catch_up(session, number, warm)
         return warm
 
-    def _load(self, session: Session, number: int) -> _Warm:
+    def _specification(self, session: Session, number: int) -> AgentSpec:
         stored = session.read(training.agent_specification, number)
         if stored is None:
             raise NotFound("agent", str(number))
-        spec = agent_spec(read_specification(stored))
+        return agent_spec(read_specification(stored))
+
+    def _load(self, session: Session, number: int) -> _Warm:
+        spec = self._specification(session, number)
         snapshot, event = session.read(training.newest_snapshot, number)
         version = session.read(training.policy_version, number)
         if snapshot is None:
@@ -192,9 +224,11 @@ class Worker:
             return _Warm(make_agent(spec, self._budget), 0, -1, 0, 0)
         return _Warm(agent, event, version, event, len(snapshot), plans_known=event)
 
-    def _catch_up(self, session: Session, number: int, warm: _Warm) -> None:
-        """Have the agent learn every event that it does not know yet."""
-        fresh = session.read(events.events_to_learn, number, warm.event)
+    def _catch_up(
+        self, session: Session, number: int, warm: _Warm, last: int | None = None
+    ) -> None:
+        """Have the agent learn every event that it does not know yet, up to ``last``."""
+        fresh = session.read(events.events_to_learn, number, warm.event, last)
         needed = [
             event.episode
             for event in fresh
@@ -202,6 +236,8 @@ class Worker:
         ]
         played = session.read(training.played_episodes, number, needed)
         plans = self._plans_played(session, number, warm)
+        if last is not None:
+            plans = deque(plan for plan in plans if plan[0] < last)
         for event in fresh:
             while plans and plans[0][0] < event.number:
                 warm.agent.planned(_planned_as(*plans.popleft()))

@@ -215,6 +215,7 @@ def _view_of(
             abandoned=row.abandoned,
         ),
         policy_version=row.policy_version,
+        pinned_version=row.pinned_version,
         learning=learning.value,
         learning_error=error,
         success_rate=_success(row),
@@ -236,9 +237,16 @@ def _display(row: AgentRow) -> Display | None:
 
 def _plan_view(hosted: HostedAgent | None) -> PlanView | None:
     plan = hosted.newest_plan() if hosted else None
-    if plan is None:
+    exploit = hosted.representative_plan() if hosted else None
+    if plan is None or exploit is None:
         return None
-    return PlanView(planner=plan.planner, value=plan.value, gap=plan.gap, seconds=plan.seconds)
+    return PlanView(
+        planner=plan.planner,
+        value=min(max(exploit.value, 0.0), 1.0),
+        optimistic_value=plan.value,
+        gap=plan.gap,
+        seconds=plan.seconds,
+    )
 
 
 def _timing_view(pace: Pace) -> TimingView:

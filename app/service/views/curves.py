@@ -55,6 +55,7 @@ def policy_point(row: VersionRow) -> PolicyPoint:
         episodes=row.episodes,
         labels=row.labels,
         planner=row.planner,
+        optimistic_value=row.value,
         value=row.value,
         gap=row.gap,
         predicted=row.predicted,

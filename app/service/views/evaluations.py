@@ -33,12 +33,12 @@ def evaluation_view(versions: Sequence[VersionResults], newest: Sequence[int]) -
     good = sum(version.good for version in versions)
     recent, delta = recent_window(total)
     return EvaluationView(
-        **_success(good, total, DELTA).model_dump(),
-        recent=_success(sum(newest[:recent]), recent, delta),
+        **success_view(good, total, DELTA).model_dump(),
+        recent=success_view(sum(newest[:recent]), recent, delta),
         versions=[
             VersionSuccessView(
                 policy_version=version.version,
-                **_success(version.good, version.total, DELTA).model_dump(),
+                **success_view(version.good, version.total, DELTA).model_dump(),
             )
             for version in versions[: -_MOST_VERSIONS - 1 : -1]
         ],
@@ -55,7 +55,8 @@ def recent_window(total: int) -> tuple[int, float]:
     return total - BLOCK * (k - 1), DELTA * 6.0 / (math.pi * k) ** 2
 
 
-def _success(good: int, total: int, delta: float) -> SuccessView:
+def success_view(good: int, total: int, delta: float) -> SuccessView:
+    """The share of good results, with the bounds of a confidence sequence."""
     bounds = success_bounds(good, total, delta)
     return SuccessView(
         episodes=total,

@@ -28,6 +28,8 @@ _NAMES = {
     EventKind.cannot_tell: "label.cannot_tell",
     EventKind.retracted: "label.withdrawn",
     EventKind.policy: "policy.replaced",
+    EventKind.pinned: "policy.pinned",
+    EventKind.unpinned: "policy.unpinned",
 }
 EVENT_NAMES = tuple(dict.fromkeys(_NAMES.values()))
 

@@ -15,6 +15,7 @@ from app.service.views.events import EventFeed
 from app.service.views.explanation import Explanations
 from app.service.views.labellers import LabellerViews
 from app.service.views.overview import AgentOverviews
+from app.service.views.policies import PolicyViews
 from app.storage.database import Database
 
 
@@ -35,6 +36,7 @@ class Views:
         self.desk = DeskViews(database)
         self.labellers = LabellerViews(database)
         self.curves = CurveViews(database, cache)
+        self.policies = PolicyViews(database, cache)
         self.documents = Documents(cache)
         self.explanations = Explanations(database, cache)
         self.events = EventFeed(database, cache, events)

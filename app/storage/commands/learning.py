@@ -1,11 +1,11 @@
-"""Commands of learning: publish a policy version, note progress, note a failure."""
+"""Commands of learning: publish or pin a policy version, note progress, note a failure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from app.errors import Stale
 from app.storage.commands.log import CounterChange, Logged, NewEvent, record
@@ -77,7 +77,7 @@ class PublishPolicy:
 
 @dataclass(frozen=True, slots=True)
 class DropOldPlans:
-    """Remove the plans of earlier versions that no running episode is pinned to."""
+    """Remove the plans of earlier versions that neither an episode nor the agent is pinned to."""
 
     agent: int
     version: int
@@ -94,11 +94,36 @@ class DropOldPlans:
             )
             .exists()
         )
+        kept = select(func.coalesce(agents.c.pinned_version, -1)).where(agents.c.id == self.agent)
         connection.execute(
             delete(plans).where(
-                plans.c.agent == self.agent, plans.c.version < self.version, ~pinned
+                plans.c.agent == self.agent,
+                plans.c.version < self.version,
+                plans.c.version != kept.scalar_subquery(),
+                ~pinned,
             )
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PinPolicy:
+    """Pin an agent to a policy version with its plans; None unpins it."""
+
+    agent: int
+    version: int | None
+    plans: Sequence[PlanRow]
+    at: int
+
+    def apply(self, connection: Connection) -> Logged:
+        """Store the plans that are missing, and the pin."""
+        if self.plans:
+            insert_or_ignore(connection, plans, [asdict(plan) for plan in self.plans])
+        query = update(agents).where(agents.c.id == self.agent, agents.c.deleted_at.is_(None))
+        if connection.execute(query.values(pinned_version=self.version)).rowcount == 0:
+            raise Stale("the agent was deleted")
+        kind = EventKind.unpinned if self.version is None else EventKind.pinned
+        event = NewEvent(kind, self.at, policy_version=self.version)
+        return record(connection, self.agent, CounterChange(), [event])
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ class StoredAgent:
 
     row: AgentRow
     plans: list[PlanRow]
+    pinned_plans: list[PlanRow]
     learning_seconds: list[float]
     episode_seconds: list[float]
 
@@ -53,6 +54,7 @@ def stored_agent(connection: Connection, agent: int) -> StoredAgent | None:
     return StoredAgent(
         row,
         plan_rows(connection, agent, row.policy_version),
+        [] if row.pinned_version is None else plan_rows(connection, agent, row.pinned_version),
         _learning_seconds(connection, agent),
         _episode_seconds(connection, agent),
     )

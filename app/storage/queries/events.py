@@ -21,14 +21,18 @@ def event_rows(connection: Connection, agent: int, after: int, limit: int) -> li
     return typed(EventRow, connection.execute(query.order_by(events.c.number).limit(limit)).all())
 
 
-def events_to_learn(connection: Connection, agent: int, after: int) -> list[EventRow]:
-    """Every event after one that the agent learns from, in order."""
+def events_to_learn(
+    connection: Connection, agent: int, after: int, last: int | None = None
+) -> list[EventRow]:
+    """Every event after one, up to ``last``, that the agent learns from, in order."""
     query = _all.join(episodes, _of_episode).where(
         events.c.agent == agent,
         events.c.number > after,
         events.c.kind.in_(LEARNED_KINDS),
         _is_lesson,
     )
+    if last is not None:
+        query = query.where(events.c.number <= last)
     return typed(EventRow, connection.execute(query.order_by(events.c.number)).all())
 
 

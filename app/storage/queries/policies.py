@@ -39,6 +39,17 @@ def version_rows(connection: Connection, agent: int) -> list[VersionRow]:
     return typed(VersionRow, connection.execute(query).all())
 
 
+def version_page(
+    connection: Connection, agent: int, before: int | None, limit: int
+) -> list[VersionRow]:
+    """The newest versions; with ``before`` those with a lower number."""
+    query = _versions.where(versions.c.agent == agent)
+    if before is not None:
+        query = query.where(versions.c.version < before)
+    query = query.order_by(versions.c.version.desc()).limit(limit)
+    return typed(VersionRow, connection.execute(query).all())
+
+
 def insight_bytes(connection: Connection, agent: int) -> bytes | None:
     """The packed insight of an agent."""
     return insights_of(connection, [agent]).get(agent)

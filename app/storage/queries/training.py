@@ -85,6 +85,21 @@ def plans_played(connection: Connection, agent: int, version: int) -> list[tuple
     return [(row.policy_version, row.plan) for row in connection.execute(query)]
 
 
+def plans_of_version(connection: Connection, agent: int, version: int) -> list[int]:
+    """The episodes that the plans of a version which were played were made for."""
+    query = (
+        select(episodes.c.plan)
+        .where(
+            episodes.c.agent == agent,
+            episodes.c.policy_version == version,
+            episodes.c.plan.is_not(None),
+        )
+        .distinct()
+        .order_by(episodes.c.plan)
+    )
+    return list(connection.execute(query).scalars())
+
+
 def pending_policies(connection: Connection, agent: int) -> list[bytes]:
     """The packed policies of the newest running episodes."""
     query = (

@@ -43,6 +43,7 @@ from plaudit.answers.insight import (
     ObservedPoint,
     OptimismView,
     PolicyPoint,
+    PolicyVersionView,
     PolicyView,
     TransitionView,
 )
@@ -179,6 +180,7 @@ __all__ = [
     "PlanView",
     "PlauditError",
     "PolicyPoint",
+    "PolicyVersionView",
     "PolicyView",
     "Problem",
     "RangeNotSatisfiable",

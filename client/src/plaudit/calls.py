@@ -51,6 +51,9 @@ class Calls:
     read_model = call(insights.read_model)
     read_policy = call(insights.read_policy)
     read_curve = call(insights.read_curve)
+    list_policies = listing(insights.list_policies)
+    pin_policy = call(insights.pin_policy)
+    unpin_policy = call(insights.unpin_policy)
     stream_events = listing(insights.stream_events)
 
     create_key = call(keys.create_key)

@@ -41,6 +41,7 @@ VIEW = {
     "created_at",
     "episodes",
     "policy_version",
+    "pinned_version",
     "learning",
     "learning_error",
     "success_rate",
@@ -70,7 +71,7 @@ def test_a_view_carries_the_specification_and_where_the_agent_stands(client):
     assert view["id"].startswith("agt_")
     assert datetime.fromisoformat(view["created_at"]).utcoffset().total_seconds() == 0
     ready = wait_learned(client, view["id"])
-    assert set(ready["plan"]) == {"planner", "value", "gap", "seconds"}
+    assert set(ready["plan"]) == {"planner", "value", "optimistic_value", "gap", "seconds"}
     assert ready["learning"] == "idle"
     assert client.get(f"/v1/agents/{view['id']}").json() == ready
 

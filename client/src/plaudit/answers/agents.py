@@ -45,6 +45,7 @@ class PlanView:
 
     planner: str
     value: float
+    optimistic_value: float
     gap: float
     seconds: float
 
@@ -116,6 +117,7 @@ class AgentView:
     created_at: datetime
     episodes: EpisodeCounts
     policy_version: int
+    pinned_version: int | None
     learning: Learning
     learning_error: str | None
     success_rate: float | None

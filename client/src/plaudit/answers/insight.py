@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from plaudit.answers.agents import Space
+from plaudit.answers.agents import Space, SuccessView
 from plaudit.answers.values import Action, Label, State
 
 
@@ -100,11 +100,30 @@ class PolicyPoint:
     episodes: int
     labels: int
     planner: str
+    optimistic_value: float
     value: float
     gap: float
     predicted: float | None
     seconds: float
     at: datetime
+
+
+@dataclass(frozen=True)
+class PolicyVersionView:
+    """One policy version: what it knew and promised, and its success in evaluation."""
+
+    version: int
+    episodes: int
+    labels: int
+    predicted: float | None
+    evaluation: SuccessView | None
+    planner: str
+    optimistic_value: float
+    gap: float
+    seconds: float
+    at: datetime
+    in_force: bool
+    pinned: bool
 
 
 @dataclass(frozen=True)

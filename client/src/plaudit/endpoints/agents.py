@@ -78,7 +78,7 @@ def list_agents(page_size: int = 100) -> Pager[AgentView]:
     """Iterate over all agents in the order they were created."""
 
     def page(cursor: str | None) -> Flow[Page[AgentView]]:
-        reply = yield page_request("agents", page_size, cursor)
+        reply = yield page_request(path("agents"), page_size, cursor)
         return read_page(AgentView, reply.json())
 
     return Pager(page)

@@ -136,7 +136,7 @@ def list_episodes(
     }
 
     def page(cursor: str | None) -> Flow[Page[EpisodeSummary]]:
-        reply = yield page_request("episodes", page_size, cursor, query)
+        reply = yield page_request(path("episodes"), page_size, cursor, query)
         return read_page(EpisodeSummary, reply.json())
 
     return Pager(page)

@@ -7,8 +7,16 @@ from typing import Literal
 
 from plaudit._core.flow import Flow, Request
 from plaudit._core.parsing import parse
-from plaudit.answers.insight import CurveView, Event, ModelView, PolicyView
+from plaudit._core.session import Page, Pager
+from plaudit.answers.insight import (
+    CurveView,
+    Event,
+    ModelView,
+    PolicyVersionView,
+    PolicyView,
+)
 from plaudit.endpoints.body import path
+from plaudit.endpoints.paging import page_request, read_page
 from plaudit.errors import UnexpectedAnswer
 
 
@@ -44,6 +52,29 @@ def read_curve(agent: str) -> Flow[CurveView]:
     """The learning curve: observed success with its interval, and every policy's promise."""
     reply = yield Request("GET", path("agents", agent, "learning-curve"))
     return parse(CurveView, reply.json())
+
+
+def list_policies(agent: str, *, page_size: int = 100) -> Pager[PolicyVersionView]:
+    """Iterate over the policy versions of an agent, the newest first."""
+
+    def page(cursor: str | None) -> Flow[Page[PolicyVersionView]]:
+        reply = yield page_request(path("agents", agent, "policies"), page_size, cursor)
+        return read_page(PolicyVersionView, reply.json())
+
+    return Pager(page)
+
+
+def pin_policy(agent: str, version: int) -> Flow[PolicyVersionView]:
+    """Keep a policy version in force while learning goes on: new episodes start on it."""
+    where = path("agents", agent, "policies", str(version), "pin")
+    reply = yield Request("POST", where)
+    return parse(PolicyVersionView, reply.json())
+
+
+def unpin_policy(agent: str) -> Flow[None]:
+    """Let new episodes start on the newest policy again."""
+    reply = yield Request("DELETE", path("agents", agent, "pin"))
+    reply.check()
 
 
 class EventLines:

@@ -8,18 +8,17 @@ from plaudit._core.flow import Request
 from plaudit._core.parsing import parse
 from plaudit._core.session import Page
 from plaudit._core.values import Json
-from plaudit.endpoints.body import path
 from plaudit.errors import UnexpectedAnswer
 
 T = TypeVar("T")
 
 
 def page_request(
-    what: str, size: int, cursor: str | None, query: dict[str, str] | None = None
+    where: str, size: int, cursor: str | None, query: dict[str, str] | None = None
 ) -> Request:
-    """The request for the page that a cursor begins; None is the first."""
+    """The request for the page of a path that a cursor begins; None is the first."""
     more = {} if cursor is None else {"cursor": cursor}
-    return Request("GET", path(what), query={**(query or {}), "limit": str(size), **more})
+    return Request("GET", where, query={**(query or {}), "limit": str(size), **more})
 
 
 def read_page(kind: type[T], data: Json) -> Page[T]:
