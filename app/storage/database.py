@@ -18,6 +18,7 @@ from app.errors import StorageUnavailable, UnsafeStart
 from app.storage.blobs.folder import FolderBlobs
 from app.storage.blobs.recordings import recordings_folder
 from app.storage.migrations import current_revision, migrate, newest_revision
+from app.storage.sqlite.database_file import DatabaseFile
 from app.storage.sqlite.engine import (
     checkpoint,
     database_file,
@@ -26,6 +27,7 @@ from app.storage.sqlite.engine import (
     reason_of,
 )
 from app.storage.sqlite.file_lock import lock_database
+from app.storage.sqlite.probe import ProbeWrite
 from app.storage.unit_of_work import Command, UnitOfWork
 from app.storage.writer import Writer
 
@@ -35,6 +37,7 @@ P = ParamSpec("P")
 Result = TypeVar("Result")
 
 _READERS = 4
+_PROBE_SECONDS = 2.0
 
 ReadConnection = Connection
 """What queries run on. Other layers hand it to queries and do nothing else with it."""
@@ -53,10 +56,11 @@ class Database:
     def __init__(self, url: str, synchronous: str = "FULL") -> None:
         self.url = url
         self._lock = lock_database(url)
+        self._file = DatabaseFile(database_file(url))
         self._write_engine = make_writing_engine(url, synchronous)
         self._read_engine = make_reading_engine(url)
         self._threads = ThreadPoolExecutor(_READERS, thread_name_prefix="reading")
-        self.writer = Writer(self._write_engine)
+        self.writer = Writer(self._write_engine, check=self._file.check)
 
     async def read(
         self, query: Callable[Concatenate[Connection, P], Result], *args: P.args, **kwargs: P.kwargs
@@ -64,6 +68,7 @@ class Database:
         """Run a query in a thread."""
 
         def run() -> Result:
+            self._file.check()
             with self._read_engine.connect() as connection:
                 return query(connection, *args, **kwargs)
 
@@ -76,6 +81,13 @@ class Database:
         """Apply a command in a transaction of the writer; returns once it is on disk."""
         results = await asyncio.shield(self.writer.submit(UnitOfWork(commands=[command])))
         return results[0]
+
+    async def check_writable(self) -> None:
+        """Raise `StorageUnavailable`, with the reason, if the disk takes no writes now."""
+        try:
+            await asyncio.wait_for(self.commit(ProbeWrite()), _PROBE_SECONDS)
+        except TimeoutError as error:
+            raise StorageUnavailable(f"a write takes longer than {_PROBE_SECONDS:g} s") from error
 
     async def close(self) -> None:
         """Commit what waits, move the write-ahead log into the file, and release it."""

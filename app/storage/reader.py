@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
 
-from app.storage.sqlite.engine import make_reading_engine
+from app.errors import StorageUnavailable
+from app.storage.sqlite.database_file import DatabaseFile
+from app.storage.sqlite.engine import database_file, make_reading_engine, reason_of
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -31,13 +34,18 @@ class Reader:
     """Opens sessions on a database that another process writes."""
 
     def __init__(self, url: str) -> None:
+        self._file = DatabaseFile(database_file(url))
         self._engine = make_reading_engine(url)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
         """A session; all its queries see the database as it was at the first of them."""
-        with self._engine.connect() as connection:
-            yield Session(connection)
+        try:
+            self._file.check()
+            with self._engine.connect() as connection:
+                yield Session(connection)
+        except SQLAlchemyError as error:
+            raise StorageUnavailable(f"the database cannot be read: {reason_of(error)}") from error
 
     def close(self) -> None:
         """Close all connections."""

@@ -112,6 +112,7 @@ class EpisodeRow:
 
     agent: int
     number: int
+    position: int
     external_id: str | None
     mode: EpisodeMode
     status: EpisodeStatus
@@ -248,6 +249,18 @@ class KeyRow:
     created_at: int
     revoked_at: int | None
     agents: list[int] | None = None  # that it is bound to
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A browser that is signed in."""
+
+    id: str
+    key: str
+    device: str
+    address: str
+    created_at: int
+    seen_at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from sqlalchemy import (
     Float,
     Index,
     Integer,
-    LargeBinary,
     MetaData,
     String,
     Table,
@@ -27,6 +26,7 @@ from sqlalchemy import (
     true,
 )
 
+from app.storage.column_types import Blob, Document, Numbers
 from app.storage.rows import EpisodeMode, EpisodeStatus, EventKind
 
 metadata = MetaData(
@@ -54,9 +54,9 @@ agents = Table(
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     Column("position", Integer, nullable=False),  # the order of creation, for pages
     Column("name", String(200), nullable=False),
-    Column("specification", JSON, nullable=False),
-    Column("metadata", JSON, nullable=False),
-    Column("display", JSON(none_as_null=True)),
+    Column("specification", Document, nullable=False),
+    Column("metadata", Document, nullable=False),
+    Column("display", Document(none_as_null=True)),
     Column("paused", Boolean, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("deleted_at", BigInteger),  # its rows are on their way out
@@ -72,11 +72,11 @@ agents = Table(
     Column("learned", Integer, nullable=False),  # the last event learned from
     Column("policy_version", Integer, nullable=False),
     Column("learning_error", Text),
-    Column("notes", JSON, nullable=False),  # how far its kind is, and warnings
+    Column("notes", Document, nullable=False),  # how far its kind is, and warnings
     Column("question", Text),  # that labellers answer
     Column("guidelines", Text),
     Column("guidelines_version", Integer, nullable=False, server_default=text("0")),
-    Column("examples", JSON(none_as_null=True)),  # ids of good and of bad episodes
+    Column("examples", Document(none_as_null=True)),  # ids of good and of bad episodes
     Column("pinned_version", Integer),  # of the policy that episodes start on while it is pinned
     Index(None, "position", unique=True),
     Index(
@@ -92,6 +92,8 @@ episodes = Table(
     metadata,
     _agent(),
     Column("number", Integer, primary_key=True, autoincrement=False),
+    # The order of creation across agents. Times do not give it: the clock may be set back.
+    Column("position", BigInteger, nullable=False, server_default=text("0")),
     Column("external_id", String(200)),
     Column("mode", _enum(EpisodeMode), nullable=False),
     Column("status", _enum(EpisodeStatus), nullable=False),
@@ -103,13 +105,13 @@ episodes = Table(
     Column("length", Integer),  # steps, once it is over
     Column("ended", Boolean, nullable=False),  # by the environment, before the horizon
     Column("final", Integer),  # the state it ended in or led to, where reported
-    Column("final_observation", JSON(none_as_null=True)),
+    Column("final_observation", Numbers),
     Column("labels_wanted", Integer, nullable=False),
     Column("labels_given", Integer, nullable=False),  # in force now
     Column("cannot_tell", Integer, nullable=False, server_default=text("0")),  # such answers
     Column("label", Integer),  # their majority, once there are enough of them
     Column("label_due", BigInteger),
-    Column("metadata", JSON, nullable=False),
+    Column("metadata", Document, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("finished_at", BigInteger),
     Column("labelled_at", BigInteger),
@@ -119,7 +121,8 @@ episodes = Table(
     Column("running_due", BigInteger),  # when it is abandoned if it still runs
     Index(None, "agent", "status", "number"),
     Index(None, "agent", "external_id"),
-    Index(None, "status", "created_at"),
+    Index(None, "position"),
+    Index(None, "status", "position"),
     Index(
         "ix_episodes_due",
         "status",
@@ -166,7 +169,7 @@ steps = Table(
     Column("step", Integer, primary_key=True, autoincrement=False),
     Column("state", Integer, nullable=False),
     Column("action", Integer, nullable=False),
-    Column("observation", JSON(none_as_null=True)),  # what a box was sent, before binning
+    Column("observation", Numbers),  # what a box was sent, before binning
     sqlite_with_rowid=False,
 )
 
@@ -219,7 +222,7 @@ plans = Table(
     _agent(),
     Column("version", Integer, primary_key=True, autoincrement=False),
     Column("episode", Integer, primary_key=True, autoincrement=False),  # -1: exploit
-    Column("policy", LargeBinary, nullable=False),
+    Column("policy", Blob, nullable=False),
     Column("planner", String(16), nullable=False),
     Column("value", Float, nullable=False),
     Column("upper", Float, nullable=False),
@@ -249,9 +252,9 @@ knowledge = Table(
     "knowledge",
     metadata,
     _agent(),
-    Column("snapshot", LargeBinary),
+    Column("snapshot", Blob),
     Column("snapshot_event", Integer, nullable=False),
-    Column("insight", LargeBinary),  # tables to explain with
+    Column("insight", Blob),  # tables to explain with
 )
 
 keys = Table(
@@ -265,6 +268,18 @@ keys = Table(
     Column("revoked_at", BigInteger),
     Column("agents", JSON(none_as_null=True)),  # the numbers of those it sees; null: all
     Index(None, "digest", unique=True),
+)
+
+sessions = Table(
+    "sessions",  # of browsers that are signed in
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("key", String(40), nullable=False),
+    Column("device", String(200), nullable=False),  # what the browser says it is
+    Column("address", String(64), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+    Index(None, "key"),
 )
 
 answers = Table(
@@ -282,7 +297,7 @@ secrets = Table(
     "secrets",  # that the server made for itself
     metadata,
     Column("name", String(40), primary_key=True),
-    Column("value", LargeBinary, nullable=False),
+    Column("value", Blob, nullable=False),
 )
 
 recordings = Table(

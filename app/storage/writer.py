@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from app.errors import Overloaded, PlauditError, Stale, StorageUnavailable
 from app.storage.sqlite.steps import insert_steps
@@ -40,8 +40,14 @@ class _Submission(NamedTuple):
 class Writer:
     """Commits units of work, many at a time, in the order they were submitted."""
 
-    def __init__(self, engine: Engine, most_waiting: int = 20_000) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        most_waiting: int = 20_000,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
         self._engine = engine
+        self._check = check  # raises `StorageUnavailable` where nothing must be stored
         self._loop = asyncio.get_running_loop()
         self._waiting: queue.SimpleQueue[_Submission | None] = queue.SimpleQueue()
         self._most_waiting = most_waiting
@@ -108,7 +114,7 @@ class Writer:
         outcomes = self._attempt(units)
         if not isinstance(outcomes, Exception):
             return outcomes
-        if len(units) == 1 or _is_locked(outcomes):
+        if len(units) == 1 or _concerns_all(outcomes):
             return [outcomes] * len(units)
         return [self._attempt_one(unit) for unit in units]
 
@@ -124,14 +130,17 @@ class Writer:
                 results = [
                     [command.apply(connection) for command in unit.commands] for unit in units
                 ]
+                self._check()
         except Exception as error:  # the thread must survive whatever a unit of work raises
             return error
         self.commits += 1
         return results
 
 
-def _is_locked(error: Exception) -> bool:
-    """Whether another process holds the database: each unit would wait for it in turn."""
+def _concerns_all(error: Exception) -> bool:
+    """Whether every unit fails alike; of a locked database each would wait in turn."""
+    if isinstance(error, StorageUnavailable):
+        return True
     cause = error.orig if isinstance(error, DBAPIError) else None
     return getattr(cause, "sqlite_errorname", "").startswith("SQLITE_BUSY")
 
@@ -164,7 +173,12 @@ def _fail(done: asyncio.Future[Results], error: Exception) -> None:
         failure = Stale("another request has stored this meanwhile")
         failure.__cause__ = error
     elif not isinstance(error, PlauditError):
-        failure = StorageUnavailable("the write could not be stored")
+        failure = StorageUnavailable(f"the write could not be stored: {_reason(error)}")
         failure.__cause__ = error
     done.set_exception(failure)
     done.exception()  # retrieved, even if every caller has gone
+
+
+def _reason(error: Exception) -> str:
+    """The database's own words, such as "database or disk is full"; no data are in them."""
+    return str(error.orig) if isinstance(error, OperationalError) else type(error).__name__

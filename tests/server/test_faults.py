@@ -318,6 +318,11 @@ def test_a_clock_that_is_set_back_changes_no_order_and_no_label_comes_early(bare
         for order, expected in (("oldest", episodes), ("newest", episodes[::-1])):
             page = client.get(f"/v1/episodes?agent={agent}&order={order}").json()
             assert [item["id"] for item in page["items"]] == expected
+        other = start_episode(client, create_agent(client), wait=False)  # two days "earlier"
+        page = client.get("/v1/episodes?order=newest&limit=2").json()
+        rest = client.get(f"/v1/episodes?order=newest&limit=2&cursor={page['next']}").json()
+        newest = [item["id"] for item in page["items"] + rest["items"]]
+        assert newest == [other, *episodes[::-1]]
         client.put(f"/v1/episodes/{episodes[0]}/label", json={"label": 1})
         bare.clock.write_text("-172800")
         client.put(f"/v1/episodes/{episodes[0]}/label", json={"label": 0})

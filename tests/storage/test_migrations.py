@@ -154,6 +154,20 @@ def test_a_database_of_the_first_schema_keeps_everything(engine):
     ]
 
 
+def test_episodes_get_the_order_of_their_times(engine):
+    migrations.migrate(engine, "0008")
+    columns = "agent, number, mode, status, label_required, policy_version, ended, labels_wanted, "
+    columns += "labels_given, metadata, created_at"
+    with engine.begin() as connection:
+        for agent, number, at in ((2, 0, 30), (1, 0, 10), (1, 1, 30), (3, 0, 20)):
+            values = f"{agent}, {number}, 'learn', 'running', 1, 0, 0, 1, 0, '{{}}', {at}"
+            connection.exec_driver_sql(f"INSERT INTO episodes ({columns}) VALUES ({values})")
+    migrations.migrate(engine)
+    with engine.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT agent, number FROM episodes ORDER BY position")
+        assert [tuple(row) for row in rows] == [(1, 0), (3, 0), (1, 1), (2, 0)]
+
+
 def test_the_first_schema_comes_back_with_its_events(engine):
     migrations.migrate(engine, "0001")
     with engine.begin() as connection:

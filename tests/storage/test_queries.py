@@ -46,7 +46,7 @@ def plan_of(engine, query, *arguments):
             (frozenset({5}), "Ada", 10),
             "episodes_agent_status_number (agent=? AND status",
         ),
-        (labels.oldest_left, (None, "Ada", 10), "episodes_status_created_at (status=?)"),
+        (labels.oldest_left, (None, "Ada", 10), "episodes_status_position (status=?)"),
         (labels.judged_by, ("Ada", [(5, 1)]), "labels_agent_episode (agent=? AND episode=?)"),
     ],
 )

@@ -285,6 +285,10 @@ def test_who_only_labels_is_told_what_the_model_expects_after_the_verdict(start_
             assert browser.get(f"/agents/{agent}").status_code == (200 if role == "viewer" else 403)
             return page(browser, f"/episodes/{episode}")
 
+    def read(role):
+        with server.client(secrets[role]) as api:
+            return api.get(f"/v1/episodes/{episode}").json()
+
     with server.client(ADMIN_KEY) as admin:
         secrets = {role: create_key(admin, role)["secret"] for role in ("labeller", "viewer")}
         agent, _ = taught(admin, (1, 0))
@@ -296,5 +300,10 @@ def test_who_only_labels_is_told_what_the_model_expects_after_the_verdict(start_
         assert 'id="predicted"' not in early
         assert 'class="plus"' not in early
         assert 'class="minus"' not in early
+        assert (read("viewer")["predicted"] is None, read("labeller")["predicted"]) == (False, None)
+        assert {step["share"] for step in read("labeller")["steps"]} == {None}
+        assert read("labeller")["after_end"] is None
         admin.post(f"/v1/episodes/{episode}/label", json={"label": 1}).raise_for_status()
         assert 'id="predicted"' in seen_by("labeller")
+        assert read("labeller") == read("viewer")
+        assert read("labeller")["predicted"] is not None

@@ -5,7 +5,9 @@ import re
 import httpx
 import pytest
 
+from tests.api.routes.test_insights import Listener
 from tests.api.routes.test_keys import create_key
+from tests.support import template
 from tests.support.running import RunningServer, assert_problem, create_agent
 
 ADMIN_KEY = "an-admin-key-of-this-test"
@@ -135,15 +137,117 @@ def test_a_key_that_is_revoked_ends_its_sessions_at_once(browser, admin):
     assert (answer.status_code, answer.headers["location"]) == (303, "/signin?next=/")
 
 
-def test_signing_out_takes_the_token_and_forgets_the_cookie(browser):
+def test_signing_out_takes_the_token_and_ends_the_session(server, browser):
     sign_in(browser, ADMIN_KEY)
-    token = token_of(browser.get("/"))
+    token, cookie = token_of(browser.get("/")), browser.cookies[COOKIE]
     assert browser.post("/signout", data={"token": "0" * 64}).status_code == 403
     assert browser.get("/v1/agents").status_code == 200
     answer = browser.post("/signout", data={"token": token})
     assert answer.status_code == 303
     assert COOKIE not in browser.cookies
     assert_problem(browser.get("/v1/agents"), 401)
+    kept = {"Cookie": f"{COOKIE}={cookie}"}  # by somebody who copied it
+    assert_problem(httpx.get(server.url + "/v1/agents", headers=kept), 401)
+
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0"
+PHONE = (
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like "
+    "Gecko) Version/17.0 Mobile/15E148 Safari/604.1"
+)
+
+
+def sessions_on(page):
+    return re.findall(r'action="/sessions/([^/"]+)/end"', page.text)
+
+
+def end(browser, path, token=None):
+    token = token_of(browser.get("/sessions")) if token is None else token
+    return browser.post(path, data={"token": token})
+
+
+def test_a_device_is_listed_and_can_be_ended_from_another(server, browser, admin):
+    key = create_key(admin, "viewer")
+    with server.client() as phone:
+        browser.headers["User-Agent"], phone.headers["User-Agent"] = FIREFOX, PHONE
+        sign_in(phone, key["secret"])
+        sign_in(browser, key["secret"])
+        page = browser.get("/sessions")
+        assert "Firefox on Linux <strong>(this device)</strong>" in page.text
+        assert "Safari on iPhone" in page.text
+        assert "127.0.0.1" in page.text
+        own, other = (one.cookies[COOKIE].split(".")[1] for one in (browser, phone))
+        assert sorted(sessions_on(page)) == sorted([own, other])
+        assert end(browser, f"/sessions/{other}/end", "0" * 43).status_code == 403
+        assert phone.get("/v1/agents").status_code == 200
+        assert end(browser, f"/sessions/{other}/end").headers["location"] == "/sessions"
+        assert_problem(phone.get("/v1/agents"), 401)
+        assert sessions_on(browser.get("/sessions")) == [own]
+        assert end(browser, f"/sessions/{other}/end").status_code == 404
+        sign_in(phone, key["secret"])
+        assert end(browser, "/sessions/end-others").status_code == 303
+        assert_problem(phone.get("/v1/agents"), 401)
+        assert browser.get("/v1/agents").status_code == 200
+
+
+def test_only_an_admin_sees_and_ends_the_sessions_of_others(server, browser, admin):
+    with server.client() as other:
+        sign_in(browser, create_key(admin, "labeller")["secret"])
+        sign_in(other, create_key(admin, "operator", name="the operator")["secret"])
+        session = other.cookies[COOKIE].split(".")[1]
+        assert session not in sessions_on(browser.get("/sessions"))
+        assert end(browser, f"/sessions/{session}/end").status_code == 404
+        with server.client() as boss:
+            sign_in(boss, ADMIN_KEY)
+            page = boss.get("/sessions")
+            assert "the operator" in page.text
+            assert session in sessions_on(page)
+            assert end(boss, f"/sessions/{session}/end").status_code == 303
+        assert_problem(other.get("/v1/agents"), 401)
+
+
+def revoke_by_api(server, admin, key):
+    assert admin.delete(f"/v1/keys/{key['id']}").status_code == 204
+
+
+def revoke_by_command(server, admin, key):
+    """Another process: the server reads the keys every two seconds, also without requests."""
+    assert template.run(["keys", "revoke", key["id"]], server.environment).returncode == 0
+
+
+@pytest.mark.parametrize("revoke", [revoke_by_api, revoke_by_command])
+def test_a_revoked_key_ends_its_streams_and_no_other(server, browser, admin, revoke):
+    agent = create_agent(admin)
+    gone, kept = create_key(admin, "viewer"), create_key(admin, "viewer")
+    sign_in(browser, gone["secret"])
+    cookie = f"{COOKIE}={browser.cookies[COOKIE]}"
+    ends = [
+        Listener(server, agent, Authorization=f"Bearer {gone['secret']}"),
+        Listener(server, agent, Cookie=cookie),
+    ]
+    stays = Listener(server, agent, Authorization=f"Bearer {kept['secret']}")
+    revoke(server, admin, gone)
+    for listener in ends:
+        assert listener.ended.wait(60)
+    assert not stays.ended.is_set()
+    admin.delete(f"/v1/agents/{agent}")
+    assert stays.ended.wait(60)
+
+
+def test_a_session_that_is_ended_ends_its_streams(server, browser, admin):
+    agent = create_agent(admin)
+    sign_in(browser, ADMIN_KEY)
+    with server.client() as other:
+        sign_in(other, ADMIN_KEY)
+        ends, stays = (
+            Listener(server, agent, Cookie=f"{COOKIE}={one.cookies[COOKIE]}")
+            for one in (browser, other)
+        )
+        end(browser, "/signout")
+        assert ends.ended.wait(60)
+        assert not stays.ended.is_set()
+    admin.delete(f"/v1/agents/{agent}")
+    assert stays.ended.wait(60)
 
 
 def test_a_server_that_starts_again_knows_its_sessions(start_server):

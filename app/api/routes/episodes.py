@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.api.http.auth import JUDGE_OWN, Actor, EpisodeReader, labeller_of
+from app.api.http.auth import JUDGE_OWN, READ, Actor, EpisodeReader, labeller_of
 from app.api.http.dependencies import EpisodeViews, Lifecycle, Ownership
 from app.api.http.entries import attempt_each, entry_of
 from app.api.http.json_body import JsonRoute
@@ -115,9 +115,13 @@ async def abandon_episode(
     response_model=EpisodeView,
     responses=declared(404, 503),
 )
-async def read_episode(episode: EpisodeId, views: EpisodeViews, _: EpisodeReader) -> Response:
-    """Its steps and labels, and what each step adds to the model's prediction."""
-    return await json_response(dict(await views.read(episode)))
+async def read_episode(episode: EpisodeId, views: EpisodeViews, caller: EpisodeReader) -> Response:
+    """Its steps and labels, and what each step adds to the model's prediction.
+
+    A labeller sees the prediction, and the labels of others, once the episode is judged.
+    """
+    view = await views.read(episode, sees_everything=caller.may(READ))
+    return await json_response(dict(view))
 
 
 @router.get(

@@ -98,11 +98,11 @@ async def stream_events(
     request: Request,
     agent: AgentId,
     feed: EventFeed,
-    _: AgentReader,
+    caller: AgentReader,
     last_event_id: Annotated[str | None, Header(description="read on after this one")] = None,
 ) -> StreamingResponse:
     """Episodes over, labels given, policies replaced; with `Last-Event-ID` nothing is missed."""
-    events = await feed.open(agent, _event_number(last_event_id), _HEARTBEAT_SECONDS)
+    events = await feed.open(agent, _event_number(last_event_id), _HEARTBEAT_SECONDS, caller)
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
     return EventSourceResponse(_stream(events, request), headers=headers)
 

@@ -34,10 +34,10 @@ async def read_health() -> Health:
     },
 )
 async def read_readiness(readiness: Readiness) -> Response:
-    """Whether the database answers and a learning process has started."""
+    """Whether the database takes reads and writes and a learning process has started."""
     state = await readiness.state()
-    body = {"status": state, "version": VERSION}
-    return JSONResponse(body, status_code=200 if state == "ok" else 503)
+    health = Health(status=state.status, version=VERSION, reason=state.reason)
+    return JSONResponse(health.model_dump(), status_code=200 if state.status == "ok" else 503)
 
 
 @router.get(

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from app.errors import Conflict, InvalidValue, Stale
+from app.errors import Conflict, InvalidValue, NotFound, Stale
 from app.storage.commands.access import ForgetAnswers
 from app.storage.database import Database, now_milliseconds
 from app.storage.queries import access
@@ -51,7 +51,7 @@ class Idempotency:
         try:
             created = await self._created_before(scope, key, fingerprint)
             if created is not None:
-                return await again(created)
+                return await _answer(again, created)
             try:
                 return await act(
                     lambda id_: AnswerRow(scope, key, fingerprint, id_, now_milliseconds())
@@ -60,7 +60,7 @@ class Idempotency:
                 created = await self._created_before(scope, key, fingerprint)
                 if created is None:
                     raise
-                return await again(created)
+                return await _answer(again, created)
         finally:
             del self._under_way[place]
             done.set_result(None)
@@ -79,3 +79,14 @@ class Idempotency:
     async def forget_old(self) -> None:
         """Drop answers older than a day."""
         await self._database.commit(ForgetAnswers(now_milliseconds() - KEPT_MILLISECONDS))
+
+
+async def _answer(again: Callable[[str], Awaitable[Result]], created: str) -> Result:
+    """What a request created before, unless it was deleted since."""
+    try:
+        return await again(created)
+    except NotFound as error:
+        raise Conflict(
+            "created_and_deleted",
+            f"This Idempotency-Key created {created}, which was deleted since. Use a new key.",
+        ) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.errors import Forbidden, InvalidValue, NotFound, Unauthenticated
@@ -42,6 +42,7 @@ class Caller:
     name: str
     role: Role
     sees: Visibility = EVERY_AGENT
+    session: str | None = None  # of a browser; None where the key itself was sent
 
     def may(self, allowed: frozenset[Role]) -> bool:
         """Whether one of the roles that something is allowed for is among the caller's."""
@@ -81,8 +82,13 @@ def new_key(name: str, role: Role, agents: frozenset[int] | None = None) -> tupl
 
 def key_of(row: KeyRow) -> Key:
     """A stored key without the digest of its secret."""
-    agents = None if row.agents is None else frozenset(row.agents)
+    agents = None if row.agents is None else frozenset(_agents_of(row))
     return Key(row.id, row.name, Role(row.role), row.created_at, row.revoked_at, agents)
+
+
+def _agents_of(row: KeyRow) -> list[int]:
+    """The agents that a key is bound to; none if the column is damaged."""
+    return row.agents if isinstance(row.agents, list) else []
 
 
 def has_admin_key(database_url: str) -> bool:
@@ -131,9 +137,10 @@ class Keys:
         self._known: dict[str, Key] = {}
         self._read_at = -REFRESH_SECONDS
         self.are_on = self._admin_digest is not None or not may_be_open  # requests need a key
+        self.on_refresh: Callable[[], None] = lambda: None
 
     async def refresh(self) -> None:
-        """Read the keys anew."""
+        """Read the keys again."""
         self._read_at = time.monotonic()
         rows = await self._database.read(access.key_rows)
         self._known = {row.id: key_of(row) for row in rows}
@@ -147,6 +154,11 @@ class Keys:
         made_admin = any(key.role is Role.admin for key in self._known.values())
         has_admin = self._admin_digest is not None or made_admin
         self.are_on = has_admin or not self._may_be_open
+        self.on_refresh()
+
+    def is_in_force(self, key: str) -> bool:
+        """Whether a key by its id opens something: it was not revoked since the last refresh."""
+        return key in self._digests or (key == ANYONE.key and not self.are_on)
 
     async def caller(self, authorization: str | None) -> Caller:
         """Who a request comes from."""

@@ -144,10 +144,10 @@ class AgentRegistry:
             await self._database.commit(DeleteAgent(number, now_milliseconds()))
         except Stale as error:
             raise NotFound("agent", agent) from error
-        hosted = self._cache.agents.get(number)
+        hosted = await self._cache.loaded_agent(number)
         if hosted is not None:
             hosted.mark_deleted()
-        self._events.end(number)
+        self._events.end(lambda listener: listener.agent == number)
         purging = asyncio.create_task(self._purge_soon(number, row.episodes))
         self._purging.add(purging)
         purging.add_done_callback(self._purging.discard)

@@ -23,7 +23,7 @@ from app.service.episodes.lifecycle import EpisodeMode, EpisodeRequest, EpisodeS
 from app.service.episodes.stepping import Stepping
 from app.service.labelling.slots import GivenLabel
 from app.service.runtime.commit import Commits
-from app.service.runtime.event_bus import EventBus
+from app.service.runtime.event_bus import EventBus, Listener
 from app.simulation.environment import Environment
 
 log = logging.getLogger(__name__)
@@ -197,13 +197,14 @@ class Demos:
 
     async def _wait_for_people(self, demo: Demo) -> None:
         """Wait until few enough episodes wait at the desk."""
-        queue = self._events.listen(demo.agent.number)
+        listener = Listener(demo.agent.number)
+        self._events.add(listener)
         try:
             while await self._count_waiting(demo) >= _AHEAD:
-                if await queue.get() is None:  # the agent is deleted, or the server stops
+                if await listener.events.get() is None:  # the agent is deleted, or the server stops
                     raise NotFound("agent", demo.agent.id)
         finally:
-            self._events.leave(demo.agent.number, queue)
+            self._events.remove(listener)
 
     async def _count_waiting(self, demo: Demo) -> int:
         episodes = [await self._commits.settled(id_) for id_ in demo.waiting]

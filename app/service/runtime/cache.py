@@ -44,6 +44,12 @@ class _SharedLoads(Generic[Key, Loaded]):
             loading.add_done_callback(lambda _: self._loading.pop(key, None))
         return await asyncio.shield(loading)
 
+    async def settle(self, key: Key) -> None:
+        """Wait until no load of a key is in progress."""
+        while key in self._loading:
+            await asyncio.wait([self._loading[key]])
+            await asyncio.sleep(0)  # its callback takes it out
+
 
 class Cache:
     """Every agent and every episode that is in use, each once."""
@@ -70,6 +76,11 @@ class Cache:
         agent.touch()
         return agent
 
+    async def loaded_agent(self, number: int) -> HostedAgent | None:
+        """An agent if it is in memory, or will be because a load is under way."""
+        await self._agent_loads.settle(number)
+        return self.agents.get(number)
+
     async def episode(self, id_: str) -> HostedEpisode:
         """An episode by its id."""
         episode = self.episodes.get(id_)
@@ -82,7 +93,7 @@ class Cache:
 
     def add_episode(self, episode: HostedEpisode) -> None:
         """Keep an episode that was just started."""
-        self.episodes[episode.id] = episode
+        self._keep(episode)
 
     async def insight(self, agent: HostedAgent) -> Insight | None:
         """What the agent has learned, as its policy in force knows it."""
@@ -169,7 +180,13 @@ class Cache:
         is_running = stored.row.status is EpisodeStatus.running
         plan = await self._pinned_plan(agent, stored.row) if is_running else None
         episode = await asyncio.to_thread(HostedEpisode.from_stored, agent, stored, plan)
-        return self.episodes.setdefault(id_, episode)
+        return self._keep(episode)
+
+    def _keep(self, episode: HostedEpisode) -> HostedEpisode:
+        """Keep an episode, unless its agent has left memory: a deletion would not reach it."""
+        if self.agents.get(episode.agent.number) is not episode.agent:
+            return episode
+        return self.episodes.setdefault(episode.id, episode)
 
     async def _pinned_plan(self, agent: HostedAgent, row: EpisodeRow) -> HostedPlan:
         """The plan that an episode started on."""

@@ -99,6 +99,12 @@ class Container:
         )
         self.ownership = Ownership(database)
         self.sessions = Sessions(database, self.keys)
+        self.keys.on_refresh = lambda: self.events.end(
+            lambda listener: listener.key is not None and not self.keys.is_in_force(listener.key)
+        )
+        self.sessions.on_end = lambda ended: self.events.end(
+            lambda listener: listener.session in ended
+        )
         self.housekeeping = Housekeeping(
             database,
             self.cache,
@@ -107,6 +113,8 @@ class Container:
             self.queue,
             self.idempotency,
             self.recordings,
+            self.keys,
+            self.sessions,
             settings.idle_seconds,
         )
         self._add_gauges()

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 
 from app.storage.rows import EventRow
 
 _MOST_UNREAD = 1000
 
-EventQueue = asyncio.Queue[EventRow | None]
-"""Events of one agent in order; None is the end."""
+
+class Listener:
+    """Somebody who listens to an agent: the key, and the browser session if it is one.
+
+    A part of the server itself has no key.
+    """
+
+    def __init__(self, agent: int, key: str | None = None, session: str | None = None) -> None:
+        self.agent = agent
+        self.key = key
+        self.session = session
+        self.events: asyncio.Queue[EventRow | None] = asyncio.Queue()
+        """Events of the agent in order; None is the end."""
 
 
 class EventBus:
     """Hands every event of an agent to everybody who listens to it."""
 
     def __init__(self) -> None:
-        self._listeners: defaultdict[int, set[EventQueue]] = defaultdict(set)
+        self._listeners: defaultdict[int, set[Listener]] = defaultdict(set)
         self.closed = False
 
     def publish(self, event: EventRow) -> None:
@@ -25,42 +37,40 @@ class EventBus:
 
         It can catch up from the log.
         """
-        for queue in list(self._listeners.get(event.agent, ())):
-            if queue.qsize() >= _MOST_UNREAD:
-                self._disconnect(event.agent, queue)
+        for listener in list(self._listeners.get(event.agent, ())):
+            if listener.events.qsize() >= _MOST_UNREAD:
+                self._disconnect(listener)
             else:
-                queue.put_nowait(event)
+                listener.events.put_nowait(event)
 
-    def listen(self, agent: int) -> EventQueue:
-        """A queue of the events from now on."""
-        queue: EventQueue = asyncio.Queue()
+    def add(self, listener: Listener) -> None:
+        """Start listening: the listener's queue gets the events from now on."""
         if self.closed:
-            queue.put_nowait(None)
-        self._listeners[agent].add(queue)
-        return queue
+            listener.events.put_nowait(None)
+        self._listeners[listener.agent].add(listener)
 
-    def leave(self, agent: int, queue: EventQueue) -> None:
+    def remove(self, listener: Listener) -> None:
         """Stop listening."""
-        self._listeners[agent].discard(queue)
-        if not self._listeners[agent]:
-            del self._listeners[agent]
+        self._listeners[listener.agent].discard(listener)
+        if not self._listeners[listener.agent]:
+            del self._listeners[listener.agent]
 
-    def end(self, agent: int) -> None:
-        """Disconnect the listeners of an agent."""
-        for queue in list(self._listeners.get(agent, ())):
-            self._disconnect(agent, queue)
+    def end(self, chosen: Callable[[Listener], bool]) -> None:
+        """Disconnect some listeners."""
+        for listeners in list(self._listeners.values()):
+            for listener in [listener for listener in listeners if chosen(listener)]:
+                self._disconnect(listener)
 
     def close(self) -> None:
         """Disconnect all listeners."""
         self.closed = True
-        for agent in list(self._listeners):
-            self.end(agent)
+        self.end(lambda _: True)
 
     @property
     def listeners(self) -> int:
         """How many listen."""
-        return sum(len(queues) for queues in self._listeners.values())
+        return sum(len(listeners) for listeners in self._listeners.values())
 
-    def _disconnect(self, agent: int, queue: EventQueue) -> None:
-        self._listeners[agent].discard(queue)
-        queue.put_nowait(None)
+    def _disconnect(self, listener: Listener) -> None:
+        self._listeners[listener.agent].discard(listener)
+        listener.events.put_nowait(None)

@@ -7,6 +7,8 @@ import logging
 
 from app.errors import PlauditError
 from app.service.access.idempotency import Idempotency
+from app.service.access.keys import REFRESH_SECONDS, Keys
+from app.service.access.sessions import Sessions
 from app.service.episodes.lifecycle import Lifecycle
 from app.service.episodes.recordings import Recordings
 from app.service.labelling.labels import Labels
@@ -20,6 +22,7 @@ log = logging.getLogger(__name__)
 _TICK_SECONDS = 0.5
 _CLEAN_SECONDS = 30.0
 _SWEEP_TICKS = int(3600 / _TICK_SECONDS)
+_KEY_TICKS = int(REFRESH_SECONDS / _TICK_SECONDS)
 
 
 class Housekeeping:
@@ -34,6 +37,8 @@ class Housekeeping:
         queue: LabelQueue,
         idempotency: Idempotency,
         recordings: Recordings,
+        keys: Keys,
+        sessions: Sessions,
         idle_seconds: float,
     ) -> None:
         self._database = database
@@ -43,6 +48,8 @@ class Housekeeping:
         self._queue = queue
         self._idempotency = idempotency
         self._recordings = recordings
+        self._keys = keys
+        self._sessions = sessions
         self._idle_seconds = idle_seconds
 
     async def run(self) -> None:
@@ -54,6 +61,8 @@ class Housekeeping:
             try:
                 await expire_running(self._database, self._lifecycle)
                 await expire_labels(self._database, self._labels)
+                if ticks % _KEY_TICKS == 0:  # a revoked key's streams end, also without requests
+                    await self._keys.refresh()
                 if ticks % every == 0:
                     await self._clean()
                 if ticks % _SWEEP_TICKS == _SWEEP_TICKS - 1:
@@ -68,3 +77,4 @@ class Housekeeping:
         self._cache.drop_idle(self._idle_seconds)
         self._queue.leases.drop_old()
         await self._idempotency.forget_old()
+        await self._sessions.forget_old()

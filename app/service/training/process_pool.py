@@ -17,7 +17,7 @@ from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from typing import NamedTuple, overload
 
-from app.errors import PlauditError
+from app.errors import PlauditError, StorageUnavailable
 from app.planning.problem import PlanBudget
 from app.planning.warm_up import LATER_STAGES, warm_up_first
 from app.service.training.jobs import (
@@ -199,6 +199,8 @@ class _Slot:
             self.start()
             self._pipe.send(job)
         outcome = self._receive(seconds)
+        if isinstance(outcome, StorageUnavailable):
+            self._kill()  # the next process opens the files that are in their places then
         if isinstance(outcome, PlauditError):
             raise outcome
         assert not isinstance(outcome, Compiling | str)

@@ -40,7 +40,8 @@ class Publisher:
             return
         plans = await asyncio.to_thread(_hosted_plans, result)
         unpacked = time.perf_counter()
-        await self._store(agent, _policy(note, result, now_milliseconds()), plans)
+        command = _policy(note, result, now_milliseconds(), replaces=not agent.plans)
+        await self._store(agent, command, plans)
         await self._drop_old_plans(agent)
         done = time.perf_counter()
         parts = result.seconds | {"unpack": unpacked - began, "commit": done - unpacked}
@@ -81,7 +82,7 @@ def _hosted_plans(result: LearningResult) -> dict[int, HostedPlan]:
     return {plan.episode: hosted_plan(plan) for plan in result.plans}
 
 
-def _policy(note: NoteLearned, result: LearningResult, now: int) -> PublishPolicy:
+def _policy(note: NoteLearned, result: LearningResult, now: int, replaces: bool) -> PublishPolicy:
     shown = next(plan for plan in result.plans if plan.episode != EXPLOIT)
     exploit = next((plan for plan in result.plans if plan.episode == EXPLOIT), None)
     version = VersionRow(
@@ -97,5 +98,5 @@ def _policy(note: NoteLearned, result: LearningResult, now: int) -> PublishPolic
         at=now,
     )
     return PublishPolicy(
-        note, version, result.plans, result.insight, result.snapshot, result.learned
+        note, version, result.plans, result.insight, result.snapshot, result.learned, replaces
     )

@@ -86,7 +86,13 @@ class Trainer:
         more = True  # a first request for more plans holds; a later one only if they still lack
         while (more := self._takes_more(agent, more)) or agent.behind or not agent.plans:
             learn_to, began = agent.last_lesson, time.monotonic()
-            result = await self._pool.run(self._job(agent, more), agent.start_learning)
+            try:
+                result = await self._pool.run(self._job(agent, more), agent.start_learning)
+            except StorageUnavailable as error:
+                await self._wait(agent, error)
+                if more:
+                    self._more.add(agent.number)
+                continue
             if agent.deleted:
                 return
             await self._publish_when_possible(agent, result, max(result.learned, learn_to))
@@ -117,10 +123,14 @@ class Trainer:
             try:
                 return await self._publisher.publish(agent, result, learned)
             except StorageUnavailable as error:
-                if self._closed or agent.deleted:
-                    raise
-                log.warning("learning waits", extra={"agent": agent.id, "reason": str(error)})
-                await asyncio.sleep(_RETRY_SECONDS)
+                await self._wait(agent, error)
+
+    async def _wait(self, agent: HostedAgent, error: StorageUnavailable) -> None:
+        """Wait before another attempt; raise the error if there is to be none."""
+        if self._closed or agent.deleted:
+            raise error
+        log.warning("learning waits", extra={"agent": agent.id, "reason": str(error)})
+        await asyncio.sleep(_RETRY_SECONDS)
 
     async def _fail(self, agent: HostedAgent, error: Exception) -> None:
         """Keep the last policy in force; the next label tries again."""

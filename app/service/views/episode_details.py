@@ -11,6 +11,7 @@ from app.service.runtime.ids import read_episode_id
 from app.service.views.agents import agent_view
 from app.service.views.curves import policy_point
 from app.service.views.episodes import (
+    Hidden,
     Prediction,
     episode_fields,
     label_changes,
@@ -81,8 +82,7 @@ class EpisodeDetailViews:
     async def read(self, episode: str, sees_everything: bool) -> EpisodeDetails:
         """An episode's details.
 
-        Labellers do not see everything: until the episode is labelled, the model's prediction and
-        the labels of others are hidden, so that they do not influence the verdict.
+        For labellers, who do not see everything, see `Hidden`.
         """
         agent, number = read_episode_id(episode)
         try:
@@ -93,10 +93,9 @@ class EpisodeDetailViews:
         if stored is None:
             raise NotFound("episode", episode)
         row = stored.episode.row
-        hidden = row.status == "awaiting_label" and not sees_everything
-        secret = hidden and row.labels_wanted > 1
-        insight = None if hidden else await self._cache.insight(hosted)
-        labels = [] if secret else stored.episode.history
+        hidden = Hidden.of(row, sees_everything)
+        insight = None if hidden.prediction else await self._cache.insight(hosted)
+        labels = [] if hidden.labels else stored.episode.history
         return EpisodeDetails(
             episode=EpisodeSummary(
                 **episode_fields(row, hosted.horizon, len(stored.episode.steps))
@@ -113,8 +112,8 @@ class EpisodeDetailViews:
             policy=None if stored.version is None else policy_point(stored.version),
             media_type=None if stored.recording is None else stored.recording.media_type,
             prediction=await asyncio.to_thread(predict, stored.episode, insight),
-            prediction_is_hidden=hidden,
-            labels_are_hidden=secret,
+            prediction_is_hidden=hidden.prediction,
+            labels_are_hidden=hidden.labels,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agents.insight import Insight
@@ -36,7 +36,7 @@ from app.wire.episodes import (
     StepView,
 )
 
-Cursor = tuple[int, int, int]  # created_at, agent and number of the last episode of a page
+Cursor = tuple[int, int, int]  # position, agent and number of the last episode of a page
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,20 @@ class Prediction:
     offset: float
     shares: list[float]
     after_end: float
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """What is kept from a labeller until an episode is judged, so as not to sway the verdict."""
+
+    prediction: bool
+    labels: bool  # of others, where several are wanted
+
+    @staticmethod
+    def of(row: EpisodeRow, sees_everything: bool) -> Hidden:
+        """What is hidden of an episode."""
+        hidden = row.status is EpisodeStatus.awaiting_label and not sees_everything
+        return Hidden(hidden, hidden and row.labels_wanted > 1)
 
 
 class EpisodeViews:
@@ -73,10 +87,16 @@ class EpisodeViews:
         """An episode by its id, without its steps."""
         return await self.summary(await self._cache.episode(episode))
 
-    async def read(self, episode: str) -> EpisodeView:
-        """An episode by its id, with its steps, its labels and the model's prediction."""
+    async def read(self, episode: str, sees_everything: bool) -> EpisodeView:
+        """An episode by its id, with its steps, its labels and the model's prediction.
+
+        For labellers, who do not see everything, see `Hidden`.
+        """
         agent, stored = await self.stored(episode)
-        insight = await self._cache.insight(agent)
+        hidden = Hidden.of(stored.row, sees_everything)
+        insight = None if hidden.prediction else await self._cache.insight(agent)
+        if hidden.labels:
+            stored = replace(stored, history=[])
         return await asyncio.to_thread(_predicted_view, agent, stored, insight)
 
     async def stored(self, episode: str) -> tuple[HostedAgent, StoredEpisode]:
@@ -147,7 +167,7 @@ def _read_page(
     summaries = list(summaries_of(connection, page).values())
     if len(rows) <= limit:
         return summaries, None
-    return summaries, (page[-1].created_at, page[-1].agent, page[-1].number)
+    return summaries, (page[-1].position, page[-1].agent, page[-1].number)
 
 
 def _read_waiting(

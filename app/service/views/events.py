@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
+from app.service.access.keys import ANYONE, Caller
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.runtime.cache import Cache
-from app.service.runtime.event_bus import EventBus
+from app.service.runtime.event_bus import EventBus, Listener
 from app.service.runtime.ids import agent_id, episode_id, read_agent_id
 from app.service.runtime.times import moment
 from app.storage.database import Database
@@ -52,20 +53,26 @@ class EventFeed:
         self._events = events
 
     async def open(
-        self, agent: str, after: int | None, heartbeat_seconds: float
+        self,
+        agent: str,
+        after: int | None,
+        heartbeat_seconds: float,
+        caller: Caller = ANYONE,
     ) -> AsyncGenerator[PublicEvent | None]:
         """The events of an agent after a number, or from now on.
 
-        None is a heartbeat: nothing has happened for ``heartbeat_seconds``.
+        They end when the caller's key is revoked, or its session is over. None is a heartbeat:
+        nothing has happened for ``heartbeat_seconds``.
         """
         hosted = await self._cache.agent(read_agent_id(agent))
         first = hosted.last_event if after is None else after
-        return self._follow(hosted, first, heartbeat_seconds)
+        listener = Listener(hosted.number, caller.key, caller.session)
+        return self._follow(hosted, listener, first, heartbeat_seconds)
 
     async def _follow(
-        self, agent: HostedAgent, after: int, heartbeat_seconds: float
+        self, agent: HostedAgent, listener: Listener, after: int, heartbeat_seconds: float
     ) -> AsyncGenerator[PublicEvent | None]:
-        queue = self._events.listen(agent.number)  # first, so that nothing is missed
+        self._events.add(listener)  # first, so that nothing is missed
         try:
             while rows := await self._database.read(
                 event_queries.event_rows, agent.number, after, _PAGE
@@ -75,17 +82,17 @@ class EventFeed:
                     yield _public(row)
             while True:
                 try:
-                    event = await asyncio.wait_for(queue.get(), heartbeat_seconds)
+                    event = await asyncio.wait_for(listener.events.get(), heartbeat_seconds)
                 except TimeoutError:
                     yield None
                     continue
-                if event is None:  # the agent was deleted, or the server stops
+                if event is None:  # the agent was deleted, the key revoked, or the server stops
                     return
                 if event.number > after:
                     after = event.number
                     yield _public(event)
         finally:
-            self._events.leave(agent.number, queue)
+            self._events.remove(listener)
 
 
 def _public(event: EventRow) -> PublicEvent:

@@ -1,8 +1,8 @@
-"""Commands of access: keys, secrets, and answers to idempotent requests."""
+"""Commands of access: keys, sessions, secrets, and answers to idempotent requests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Generic, TypeVar
 
@@ -10,8 +10,8 @@ from sqlalchemy import Connection, delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
 from app.errors import Stale
-from app.storage.rows import AnswerRow, KeyRow
-from app.storage.schema import answers, keys, secrets
+from app.storage.rows import AnswerRow, KeyRow, SessionRow
+from app.storage.schema import answers, keys, secrets, sessions
 from app.storage.unit_of_work import Command
 from app.storage.upsert import insert_or_ignore
 
@@ -29,15 +29,63 @@ class AddKey:
 
 @dataclass(frozen=True, slots=True)
 class RevokeKey:
-    """Revoke an API key; a key that was revoked before keeps its time."""
+    """Revoke an API key and end its sessions; a key that was revoked before keeps its time."""
 
     key: str
     now: int
 
     def apply(self, connection: Connection) -> None:
-        """Update the row."""
+        """Update the row, and delete those of the sessions."""
         query = update(keys).where(keys.c.id == self.key, keys.c.revoked_at.is_(None))
         connection.execute(query.values(revoked_at=self.now))
+        connection.execute(delete(sessions).where(sessions.c.key == self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class AddSession:
+    """Add a browser session."""
+
+    row: SessionRow
+
+    def apply(self, connection: Connection) -> None:
+        """Insert the row."""
+        connection.execute(insert(sessions), asdict(self.row))
+
+
+@dataclass(frozen=True, slots=True)
+class SeeSession:
+    """Note when a browser session was used last."""
+
+    session: str
+    now: int
+
+    def apply(self, connection: Connection) -> None:
+        """Update the row, if the session was not ended meanwhile."""
+        query = update(sessions).where(sessions.c.id == self.session)
+        connection.execute(query.values(seen_at=self.now))
+
+
+@dataclass(frozen=True, slots=True)
+class EndSessions:
+    """End some browser sessions."""
+
+    sessions: Sequence[str]
+
+    def apply(self, connection: Connection) -> None:
+        """Delete the rows."""
+        connection.execute(delete(sessions).where(sessions.c.id.in_(self.sessions)))
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetSessions:
+    """Drop browser sessions from before a time."""
+
+    before: int
+
+    def apply(self, connection: Connection) -> list[str]:
+        """Delete the rows; their ids."""
+        query = delete(sessions).where(sessions.c.created_at < self.before)
+        return list(connection.execute(query.returning(sessions.c.id)).scalars())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from sqlalchemy import Connection, Update, bindparam, insert, update
+from sqlalchemy import Connection, Update, bindparam, func, insert, select, update
 
 from app.errors import Stale
 from app.storage.commands.log import CounterChange, Logged, NewEvent, count, record
@@ -14,6 +14,14 @@ from app.storage.rows import AgentCounters, EpisodeMode, EpisodeStatus, JsonObje
 from app.storage.schema import episodes, labels
 from app.storage.sqlite.steps import insert_steps
 from app.storage.unit_of_work import StepTuple
+
+_LAST_POSITION = select(func.coalesce(func.max(episodes.c.position), 0))
+
+
+def _next_position(connection: Connection) -> int:
+    """The position of the next episode among those of all agents."""
+    last: int = connection.execute(_LAST_POSITION).scalar_one()
+    return last + 1
 
 
 def step_tuple(
@@ -64,9 +72,9 @@ class StartEpisode:
         change = CounterChange(episodes=1, running=1)
         counters = count(connection, self.agent, change, new_events=0, teaches=False)
         number = counters.episodes - 1
-        row = asdict(self.decide(number)) | {"agent": self.agent, "number": number}
+        key = {"agent": self.agent, "number": number, "position": _next_position(connection)}
         fixed = {"status": EpisodeStatus.running, "ended": False, "labels_given": 0}
-        connection.execute(insert(episodes), row | fixed)
+        connection.execute(insert(episodes), asdict(self.decide(number)) | key | fixed)
         return StartedEpisode(number, counters)
 
 
@@ -212,7 +220,9 @@ class ImportEpisodes:
         counters = count(connection, self.agent, self.change, new_events=0, teaches=False)
         first = counters.episodes - len(self.imported)
         numbered = list(enumerate(self.imported, first))
-        connection.execute(insert(episodes), [self._row(n, episode) for n, episode in numbered])
+        positions = _next_position(connection) - first  # of the episode with number 0
+        rows = [self._row(n, episode) | {"position": positions + n} for n, episode in numbered]
+        connection.execute(insert(episodes), rows)
         insert_steps(connection, self._steps(numbered))
         history = [asdict(row) for row in self._labels(numbered)]
         if history:

@@ -54,11 +54,15 @@ class PublishPolicy:
     insight: bytes | None
     snapshot: bytes | None  # None keeps the one before
     snapshot_event: int
+    replaces: bool = False  # plans of this version that could not be read
 
     def apply(self, connection: Connection) -> Logged:
         """Check the version in force first; then store all of it in one transaction."""
         self.learned.apply(connection)
         agent = self.learned.agent
+        if self.replaces:
+            numbers = [plan.episode for plan in self.plans]
+            DiscardPlans(agent, self.version.version, numbers).apply(connection)
         insert_or_ignore(connection, plans, [asdict(plan) for plan in self.plans])
         insert_or_ignore(connection, versions, [asdict(self.version)])
         known = {

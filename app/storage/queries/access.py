@@ -1,17 +1,33 @@
-"""Queries of access: keys, secrets, and answers to idempotent requests."""
+"""Queries of access: keys, sessions, secrets, and answers to idempotent requests."""
 
 from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
-from app.storage.rows import AnswerRow, KeyRow, columns_of, typed, typed_or_none
-from app.storage.schema import answers, keys, secrets
+from app.storage.rows import AnswerRow, KeyRow, SessionRow, columns_of, typed, typed_or_none
+from app.storage.schema import answers, keys, secrets, sessions
 
 
 def key_rows(connection: Connection) -> list[KeyRow]:
     """Every key, oldest first."""
     query = select(*columns_of(KeyRow, keys)).order_by(keys.c.created_at, keys.c.id)
     return typed(KeyRow, connection.execute(query).all())
+
+
+_sessions = select(*columns_of(SessionRow, sessions))
+
+
+def session_row(connection: Connection, session: str) -> SessionRow | None:
+    """A browser session, unless it was ended."""
+    query = _sessions.where(sessions.c.id == session)
+    return typed_or_none(SessionRow, connection.execute(query).one_or_none())
+
+
+def session_rows(connection: Connection, key: str | None) -> list[SessionRow]:
+    """The browser sessions of a key, or of all keys; the last used first."""
+    query = _sessions if key is None else _sessions.where(sessions.c.key == key)
+    query = query.order_by(sessions.c.seen_at.desc(), sessions.c.id)
+    return typed(SessionRow, connection.execute(query).all())
 
 
 def answer_row(connection: Connection, scope: str, key: str) -> AnswerRow | None:

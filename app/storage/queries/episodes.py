@@ -62,13 +62,13 @@ def episode_page(
     after: tuple[int, int, int] | None,
     limit: int,
 ) -> list[EpisodeRow]:
-    """Episodes by the time they were created, of agents that were not deleted."""
-    order: tuple[Any, ...] = (episodes.c.created_at, episodes.c.agent, episodes.c.number)
+    """Episodes in the order of their creation, of agents that were not deleted."""
+    order: tuple[Any, ...] = (episodes.c.position, episodes.c.agent, episodes.c.number)
     query = _all.join(agents, agents.c.id == episodes.c.agent).where(alive)
     if chosen is not None:
         query = query.where(episodes.c.agent.in_(sorted(chosen)))
     if chosen is not None and len(chosen) == 1:
-        order = (episodes.c.number,)  # within an agent numbers follow time, whatever the clock did
+        order = (episodes.c.number,)  # which has an index with the agent
     if status is not None:
         query = query.where(episodes.c.status == EpisodeStatus(status))
     if external_id is not None:

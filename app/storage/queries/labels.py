@@ -151,7 +151,7 @@ def oldest_left(
 ) -> list[tuple[int, int]]:
     """(agent, number) of the oldest episodes that wait for a label a labeller can give."""
     is_one = chosen is not None and len(chosen) == 1
-    order = episodes.c.number if is_one else episodes.c.created_at
+    order = episodes.c.number if is_one else episodes.c.position
     query = _of_agents(select(episodes.c.agent, episodes.c.number), chosen)
     query = query.where(episodes.c.status == EpisodeStatus.awaiting_label)
     if labeller is not None:

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event, make_url
+from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
@@ -26,12 +26,19 @@ few commits wait for a second write and sync of the same pages.
 
 def make_writing_engine(url: str, synchronous: str = "FULL") -> Engine:
     """One connection that takes the write lock when its transaction begins."""
+    database_file(url)  # refuses what is no SQLite file
     return _sqlite(url, "BEGIN IMMEDIATE", synchronous, poolclass=StaticPool)
 
 
 def make_reading_engine(url: str) -> Engine:
-    """A few connections that see committed rows only and never wait for the writer."""
-    return _sqlite(url, "BEGIN", "FULL", pool_size=4, max_overflow=4)
+    """A few connections that see committed rows only and never wait for the writer.
+
+    They do not create the file: an empty one would be in the way of the one that was moved.
+    """
+    existing = make_url(url).set(
+        database=database_file(url).absolute().as_uri(), query={"mode": "rw", "uri": "true"}
+    )
+    return _sqlite(existing, "BEGIN", "FULL", pool_size=4, max_overflow=4)
 
 
 def database_file(url: str) -> Path:
@@ -68,16 +75,20 @@ def reason_of(error: SQLAlchemyError) -> str:
 
 
 def _read_json(text: str) -> Any:
-    """Parse a JSON column. A damaged one is empty, so that it fails its own row alone."""
+    """Parse a JSON column; false if it is damaged, which no column of ours may hold."""
     try:
         return json.loads(text)
     except ValueError as error:
         log.warning("a JSON column is damaged", extra={"reason": str(error)})
-        return {}
+        return False
 
 
-def _sqlite(url: str, begin: str, synchronous: str, **options: Any) -> Engine:
-    database_file(url)
+def _read_text(content: bytes) -> str:
+    """Decode a text column; a damaged one must not keep other rows from being read."""
+    return content.decode(errors="replace")
+
+
+def _sqlite(url: str | URL, begin: str, synchronous: str, **options: Any) -> Engine:
     engine = create_engine(
         url, connect_args={"check_same_thread": False}, json_deserializer=_read_json, **options
     )
@@ -85,6 +96,7 @@ def _sqlite(url: str, begin: str, synchronous: str, **options: Any) -> Engine:
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # transactions begin where we say, as we say
+        connection.text_factory = _read_text
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
         cursor.execute("PRAGMA journal_mode = WAL")

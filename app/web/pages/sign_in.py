@@ -136,17 +136,20 @@ async def sign_in(request: Request, keys: Keys, sessions: Sessions) -> Response:
         attempts.failed(address, key)
         wrong = "This key is unknown or was revoked."
         return render(request, "signin.html", 401, next=onward, wrong=wrong)
-    session = await sessions.open(caller)
+    session = await sessions.open(caller, request.headers.get("user-agent", ""), address)
     redirect = RedirectResponse(_onward(request, caller, onward), status_code=303)
     keep(request, redirect, session)
     return redirect
 
 
 @router.post("/signout")
-async def sign_out(request: Request) -> Response:
+async def sign_out(request: Request, sessions: Sessions) -> Response:
     """End the session."""
-    if await session_of(request) is not None:
+    session = await session_of(request)
+    if session is not None:
         await form_of(request)
+        if session.caller.session is not None:
+            await sessions.end(session.caller, session.caller.session)
     answer = RedirectResponse(f"{root_of(request)}/signin", status_code=303)
     answer.delete_cookie(COOKIE, path=root_of(request) or "/", httponly=True, samesite="lax")
     return answer

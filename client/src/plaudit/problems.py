@@ -215,6 +215,10 @@ class IdempotencyKeyReused(Conflict, code="idempotency_key_reused"):
     """The Idempotency-Key came with another body before."""
 
 
+class CreatedAndDeleted(Conflict, code="created_and_deleted"):
+    """What the Idempotency-Key created was deleted since."""
+
+
 class Leased(Conflict, code="leased"):
     """Another labeller has this episode at the desk."""
 

@@ -111,6 +111,15 @@ def test_a_retry_after_a_restart_makes_nothing_new(start_server):
         assert {what: how_many(client, agent, what) for what in MADE} == counts
 
 
+def test_a_retry_after_a_deletion_says_so(client):
+    key = fresh_key()
+    made = post(client, "/v1/agents", LAKE, key).json()["id"]
+    client.delete(f"/v1/agents/{made}")
+    problem = assert_problem(post(client, "/v1/agents", LAKE, key), 409, "created_and_deleted")
+    assert made in problem["detail"]
+    assert post(client, "/v1/agents", LAKE, fresh_key()).status_code == 201
+
+
 def test_a_secret_is_not_shown_again(client):
     body, key = {"name": "arm", "role": "actor"}, fresh_key()
     first, again = (post(client, "/v1/keys", body, key).json() for _ in "ab")

@@ -227,10 +227,10 @@ def test_the_policy_of_an_episode_that_is_over_or_of_another_agent_is_not_pinned
 class Listener:
     """Reads server-sent events in a thread, until they end."""
 
-    def __init__(self, server, agent, after=None):
+    def __init__(self, server, agent, after=None, **headers):
         self.events, self.ended = [], threading.Event()
         self._listening = threading.Event()
-        headers = {} if after is None else {"Last-Event-ID": str(after)}
+        headers |= {} if after is None else {"Last-Event-ID": str(after)}
         url = f"{server.url}/v1/agents/{agent}/events"
         threading.Thread(target=self._read, args=(url, headers), daemon=True).start()
         assert self._listening.wait(60)

@@ -21,7 +21,11 @@ def samples(client):
 
 
 def test_it_is_alive_and_says_its_version(client):
-    assert client.get("/healthz").json() == {"status": "ok", "version": version("plaudit")}
+    assert client.get("/healthz").json() == {
+        "status": "ok",
+        "version": version("plaudit"),
+        "reason": None,
+    }
 
 
 def test_it_is_ready_once_it_can_learn(client):

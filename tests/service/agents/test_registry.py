@@ -1,11 +1,16 @@
 """The registry of agents: describe, delete, and what a restart continues."""
 
 import asyncio
+import random
 import sqlite3
+import threading
 
 import pytest
 
-from app.errors import NotFound
+from app.errors import NotFound, Stale
+from app.service.labelling.slots import GivenLabel
+from app.service.runtime import cache
+from app.service.training.jobs import LearningJob
 from app.storage.queries import agents
 from app.wire.agents import AgentChanges
 from tests.support.service import finished_episode, new_agent, new_episode, run_service
@@ -23,6 +28,73 @@ def rows_of(folder, agent):
     }
     connection.close()
     return counts
+
+
+async def purged(container):
+    while await container.database.read(agents.agents_deleted):
+        await asyncio.sleep(0.01)
+
+
+def test_an_agent_that_is_deleted_while_it_is_loaded_takes_no_more_steps(tmp_path, monkeypatch):
+    unpack_plans = cache._unpack_plans
+
+    async def use(container):
+        agent = await new_agent(container)
+        episode = await new_episode(container, agent)
+        container.cache.forget_agent(agent.number)
+        rows_are_read, is_deleted = threading.Event(), threading.Event()
+
+        def slow(*arguments):
+            rows_are_read.set()
+            assert is_deleted.wait(60)
+            return unpack_plans(*arguments)
+
+        monkeypatch.setattr(cache, "_unpack_plans", slow)
+        loading = asyncio.ensure_future(container.stepping.step(episode.id, 0, 1))
+        await asyncio.to_thread(rows_are_read.wait, 60)
+        deleting = asyncio.ensure_future(container.registry.delete(agent.id))
+        while not await container.database.read(agents.agents_deleted):
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)  # as long as removing its rows takes
+        is_deleted.set()
+        await asyncio.gather(loading, deleting, return_exceptions=True)
+        await purged(container)
+        with pytest.raises(NotFound):
+            await container.stepping.step(episode.id, 1, 1)
+        assert set(rows_of(tmp_path, agent.number).values()) == {0}
+
+    run_service(tmp_path, use)
+
+
+def test_deleting_agents_under_load_leaves_no_rows(tmp_path):
+    async def play(container, agent, luck):
+        while True:
+            episode = await new_episode(container, agent)
+            for step in range(3):
+                await container.stepping.step(episode.id, step, luck.randrange(4))
+            await container.lifecycle.finish(episode.id, 3, None, GivenLabel(luck.randrange(2)))
+            if luck.random() < 0.3:
+                container.cache.drop_idle(0)
+
+    async def one(container, seed):
+        luck = random.Random(seed)
+        agent = await new_agent(container, algorithm={"kind": "thompson"})
+        players = [asyncio.ensure_future(play(container, agent, luck)) for _ in range(3)]
+        await asyncio.sleep(luck.uniform(0, 0.3))
+        await container.registry.delete(agent.id)
+        ends = await asyncio.gather(*players, return_exceptions=True)
+        assert all(isinstance(end, NotFound | Stale) for end in ends), ends
+        return agent
+
+    async def use(container):
+        gone = await asyncio.gather(*(one(container, seed) for seed in range(40)))
+        await purged(container)
+        await container.pool.run(LearningJob((await new_agent(container)).number, 0, 1, -1))
+        for agent in gone:
+            assert set(rows_of(tmp_path, agent.number).values()) == {0}, agent.id
+        assert await container.database.read(agents.agents_gone) == []
+
+    run_service(tmp_path, use)
 
 
 def test_two_descriptions_at_once_keep_both(tmp_path):

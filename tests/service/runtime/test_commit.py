@@ -8,6 +8,7 @@ import pytest
 from app.errors import Conflict, Stale, StorageUnavailable
 from app.service.labelling.label_updates import set_label
 from app.service.labelling.slots import GivenLabel
+from app.service.runtime.event_bus import Listener
 from app.storage.queries import agents, episodes, events, steps
 from app.storage.rows import EpisodeStatus
 from app.storage.sqlite import engine
@@ -153,11 +154,12 @@ def test_an_unending_race_is_given_up(tmp_path):
 def test_events_are_numbered_without_gaps_and_published_in_order(tmp_path):
     async def use(container):
         agent = await new_agent(container)
-        queue = container.events.listen(agent.number)
+        listener = Listener(agent.number)
+        container.events.add(listener)
         known = agent.last_event
         started = await asyncio.gather(*(new_episode(container, agent) for _ in range(10)))
         await asyncio.gather(*(container.lifecycle.finish(e.id, 3, None) for e in started))
-        heard = [queue.get_nowait() for _ in range(queue.qsize())]
+        heard = [listener.events.get_nowait() for _ in range(listener.events.qsize())]
         finished = [event.number for event in heard if event.kind == "finished"]
         assert finished == list(range(known + 1, known + 11))
         log = await container.database.read(events.event_rows, agent.number, known, 100)

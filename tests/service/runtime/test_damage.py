@@ -79,6 +79,27 @@ def test_damaged_plans_are_made_again_from_the_log(tmp_path, caplog):
     run_service(tmp_path, use)
 
 
+def test_publishing_replaces_damaged_plans_that_could_not_be_discarded(tmp_path, monkeypatch):
+    async def use(container):
+        agent = await taught_agent(container)
+        before = await plan_bytes(container, agent)
+        damage(tmp_path, "plans", "policy", agent)
+        with monkeypatch.context() as patch:  # the disk is full when the damage is noticed
+            patch.setattr(container.cache, "_discard", noticed)
+            agent = await reloaded(container, agent)
+        assert agent.plans == {}
+        container.trainer.request(agent)
+        await learned(container, agent)
+        after = await plan_bytes(container, agent)
+        assert after[-1] == before[-1]
+        assert agent.plans
+
+    async def noticed(agent, damaged):
+        assert damaged
+
+    run_service(tmp_path, use)
+
+
 def test_a_running_episode_whose_plan_is_damaged_continues(tmp_path):
     async def use(container):
         agent = await taught_agent(container)

@@ -33,6 +33,7 @@ class Health:
 
     status: str
     version: str
+    reason: str | None = None  # why it is not ready
 
     @property
     def ok(self) -> bool:
