@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= auto
 
-.PHONY: install run test test-all coverage compiled lint types layers format bench figures lock clean
+.PHONY: install run docs test test-all coverage compiled lint types layers format bench figures lock clean
 
 install: $(STAMP)
 
@@ -65,6 +65,10 @@ bench: install
 figures: install
 	$(BIN)/python -m benchmarks.paper
 	$(BIN)/python -m benchmarks.paper.figure --draw
+
+# The documentation as a site, on http://127.0.0.1:8001.
+docs: install
+	$(BIN)/zensical serve --dev-addr 127.0.0.1:8001
 
 lock:
 	$(PYTHON) -m venv $(VENV)

@@ -38,21 +38,23 @@ def run(program, names):
 
 
 @pytest.fixture
-def names(start_server, monkeypatch):
+def names(start_server, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PLAUDIT_URL", start_server().url)
     return {"robot": Robot(), "ask_somebody": ask_somebody}
 
 
 def test_a_robot_and_everything_after_it(names, capsys):
     _, *rest = programs(PAGE)
-    assert len(rest) == 5
+    assert len(rest) == 6
     for program in rest:
         run("import plaudit\n" + program, names)
     assert len(names["robot"].done) == 20
     counts = names["agent"].refresh().episodes
-    assert (counts.labelled, counts.abandoned) == (1, 1)
-    statuses, pointers = capsys.readouterr().out.splitlines()
-    assert statuses == "['labelled', 'abandoned']"
+    assert (counts.labelled, counts.abandoned) == (2, 1)
+    synced, statuses, pointers = capsys.readouterr().out.splitlines()
+    assert "uploaded=1, waiting=0" in synced
+    assert statuses == "['labelled', 'labelled', 'abandoned']"
     assert pointers.startswith("('/horizon',)")
 
 
