@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import InvalidValue, SnapshotError
-from app.learning.arrays import Arrays, Floats
+from app.learning.arrays import Arrays, Booleans, Floats
 from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
 from app.learning.world.transitions import TransitionCounts
@@ -123,6 +123,7 @@ class Experience:
             "ended": np.array([episode.ended for episode in played], dtype=np.bool_),
             "states": np.concatenate(none + states).astype(np.int32),
             "actions": np.concatenate(none + actions).astype(np.int32),
+            "foreign": _foreign_steps(played),
             "changes": np.array(self.changes, dtype=np.int64).reshape(-1, 4),
         }
 
@@ -137,10 +138,11 @@ class Experience:
             actions = np.split(arrays["actions"].astype(np.int64), cuts)
             ends = zip(arrays["finals"].tolist(), arrays["ended"].tolist(), strict=True)
             seen, last = self._observations(arrays, cuts), self._final_observations(arrays)
-            for number, s, a, end, o, final in zip(
-                arrays["episodes"].tolist(), states, actions, ends, seen, last, strict=False
+            others = _foreign_of(arrays, cuts)
+            for number, s, a, end, o, final, foreign in zip(
+                arrays["episodes"].tolist(), states, actions, ends, seen, last, others, strict=False
             ):
-                self.episodes[number] = Trajectory(s, a, end[0], end[1], o, final)
+                self.episodes[number] = Trajectory(s, a, end[0], end[1], o, final, foreign)
             for change in (LabelUpdate(*row) for row in arrays["changes"].tolist()):
                 if change.sign > 0:
                     self.labels[change.episode, change.slot] = change.label
@@ -173,3 +175,26 @@ class Experience:
         if stored.shape != (len(arrays["episodes"]), self.observed):
             raise InvalidValue("final_observations", f"{self.observed} numbers for every episode")
         return [None if np.isnan(row).any() else row for row in stored]
+
+
+def _foreign_steps(played: Sequence[Trajectory]) -> Booleans:
+    """The steps of all episodes in which somebody else acted; empty if there are none."""
+    if all(episode.foreign is None for episode in played):
+        return np.empty(0, dtype=np.bool_)
+    parts = [
+        np.zeros(len(episode), dtype=np.bool_) if episode.foreign is None else episode.foreign
+        for episode in played
+    ]
+    return np.concatenate(parts)
+
+
+def _foreign_of(
+    arrays: Mapping[str, NDArray[Any]], cuts: NDArray[np.int64]
+) -> Sequence[Booleans | None]:
+    """The steps of each episode in which somebody else acted; earlier snapshots have none."""
+    stored = arrays.get("foreign")
+    if stored is None or not len(stored):
+        return [None] * len(arrays["episodes"])
+    if len(stored) != int(arrays["lengths"].sum()):
+        raise InvalidValue("foreign", "one entry for every step")
+    return [part if part.any() else None for part in np.split(stored, cuts)]

@@ -16,6 +16,7 @@ from app.errors import SnapshotError
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 Arrays = dict[str, NDArray[Any]]
 
 _FORMAT = "format"  # the entry that holds the version

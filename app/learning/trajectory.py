@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.errors import InvalidValue
-from app.learning.arrays import Floats, Integers
+from app.learning.arrays import Booleans, Floats, Integers
 
 UNREPORTED = -1
 
@@ -30,6 +30,7 @@ class Trajectory:
     ended: bool = False
     observations: Floats | None = None  # (n, k)
     final_observation: Floats | None = None  # (k,): what the last action led to, if reported
+    foreign: Booleans | None = None  # (n,): steps in which somebody else acted; None: in none
 
     @classmethod
     def observed(
@@ -38,10 +39,11 @@ class Trajectory:
         actions: Integers,
         ended: bool = False,
         final: Floats | None = None,
+        foreign: Booleans | None = None,
     ) -> Trajectory:
         """An episode of an agent that sees numbers; ``final`` (k,) is the last, if reported."""
         states = np.zeros(len(actions), dtype=np.int64)
-        return cls(states, actions, UNREPORTED, ended, observations, final)
+        return cls(states, actions, UNREPORTED, ended, observations, final, foreign)
 
     @property
     def is_reported(self) -> bool:

@@ -34,11 +34,19 @@ class EpisodeMode(StrEnum):
     imported = "imported"
 
 
+class Actor(StrEnum):
+    """Who acted in a step in place of the policy."""
+
+    client = "client"  # the step came with its action
+    override = "override"  # another action than the one that was answered was executed
+    fallback = "fallback"  # no policy was ready in time
+
+
 class EventKind(StrEnum):
     """What an entry of an agent's event log says."""
 
     finished = "finished"
-    reported = "reported"  # the state that the last step led to became known
+    reported = "reported"  # what the last step did, or the state that it led to, became known
     abandoned = "abandoned"  # while it was running
     given_up = "given_up"  # abandoned after it had finished
     labelled = "labelled"
@@ -140,7 +148,11 @@ class EpisodeRow:
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """A step of an episode. ``observation`` is set where the client sent numbers."""
+    """A step of an episode. ``observation`` is set where the client sent numbers.
+
+    ``action`` is what was done, and ``answered`` what the server answered. ``actor`` is None where
+    the policy acted.
+    """
 
     agent: int
     episode: int
@@ -148,6 +160,21 @@ class StepRow:
     state: int
     action: int
     observation: list[float] | None
+    answered: int
+    actor: Actor | None
+    allowed: list[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepDetail:
+    """What is known of a step beside its state and its answer; most steps have none."""
+
+    agent: int
+    episode: int
+    step: int
+    actor: Actor | None = None
+    executed: int | None = None
+    allowed: list[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

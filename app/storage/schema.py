@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 from app.storage.column_types import Blob, Document, Numbers
-from app.storage.rows import EpisodeMode, EpisodeStatus, EventKind
+from app.storage.rows import Actor, EpisodeMode, EpisodeStatus, EventKind
 
 metadata = MetaData(
     naming_convention={
@@ -173,6 +173,18 @@ steps = Table(
     sqlite_with_rowid=False,
 )
 
+step_details = Table(
+    "step_details",  # of the few steps that have any
+    metadata,
+    _agent(),
+    Column("episode", Integer, primary_key=True, autoincrement=False),
+    Column("step", Integer, primary_key=True, autoincrement=False),
+    Column("actor", _enum(Actor)),  # who acted in place of the policy; null: the policy
+    Column("executed", Integer),  # what was done, where it is not what was answered
+    Column("allowed", Numbers),  # the actions that the client allowed
+    sqlite_with_rowid=False,
+)
+
 labels = Table(
     "labels",
     metadata,
@@ -311,5 +323,16 @@ recordings = Table(
     Column("at", BigInteger, nullable=False),
 )
 
-OWNED = (steps, episodes, labels, guidelines, events, plans, versions, knowledge, recordings)
+OWNED = (
+    steps,
+    step_details,
+    episodes,
+    labels,
+    guidelines,
+    events,
+    plans,
+    versions,
+    knowledge,
+    recordings,
+)
 """The tables whose rows belong to an agent and are deleted with it."""

@@ -53,6 +53,16 @@ class NewEpisode(Wire):
     state: State | None = Field(
         default=None, description="its first state, answered with the first step"
     )
+    action: Action | None = Field(
+        default=None, description="with `state`: the client acts itself and does this first"
+    )
+
+    @field_validator("action")
+    @classmethod
+    def _first_step_has_a_state(cls, action: Action | None, info: ValidationInfo) -> Action | None:
+        if action is not None and info.data.get("state") is None:
+            raise ValueError("a state too: both belong to the first step")
+        return action
 
     @field_validator("labels_wanted")
     @classmethod
@@ -116,7 +126,12 @@ class StepView(Answer):
 
     step: int = Field(description="counts from 0")
     state: State = Field(description="as it was sent")
-    action: Action = Field(description="what was answered")
+    action: Action = Field(description="what was done; the agent learns from this")
+    answered: Action = Field(description="what the policy chose")
+    actor: Literal["policy", "client", "override", "fallback"] = Field(
+        description="who acted: `client` sent the step with its action, `override` means that "
+        "another action than the answer was executed, `fallback` that no policy was ready in time"
+    )
     share: float | None = Field(
         description="what it adds to the predicted log-odds of a good label"
     )
@@ -192,6 +207,9 @@ class Finish(Wire):
     comment: Comment | None = Field(default=None, description="why this label, for people")
     labeller: ShortText | None = Field(
         default=None, description="who judged; by default the name of the key"
+    )
+    executed: Action | None = Field(
+        default=None, description="what was done in the last step, where it was not the answer"
     )
 
     @model_validator(mode="after")

@@ -9,15 +9,20 @@ from pydantic import Field, StrictBool, StrictInt, StrictStr
 from app.wire.base import Action, Answer, State, Wire
 from app.wire.problems import Problem
 
+_ACTION = "the client acts itself and does this now, as a demonstration does; it is recorded"
+_EXECUTED = "what was done in the step before, where it was not the answer"
+
 
 class Step(Wire):
-    """A state, to be answered with an action."""
+    """A state, to be answered with an action; or with the action that the client does itself."""
 
     state: State = Field(description="where the environment is now, as `states` of the agent says")
     step: Annotated[StrictInt, Field(ge=0)] | None = Field(
         default=None, description="makes a retry safe: the same step is answered the same"
     )
     explain: StrictBool = Field(default=False, description="also say why this action")
+    action: Action | None = Field(default=None, description=_ACTION)
+    executed: Action | None = Field(default=None, description=_EXECUTED)
 
 
 class ExplanationView(Answer):
@@ -38,7 +43,7 @@ class StepAnswer(Answer):
     """The action to take."""
 
     step: int = Field(description="the step that this answers")
-    action: Action = Field(description="what to do now")
+    action: Action = Field(description="what to do now; where the client acts itself, its action")
     last: bool = Field(description="whether this is the last step of the horizon")
 
 
@@ -58,6 +63,8 @@ class EpisodeStep(Wire):
     step: Annotated[StrictInt, Field(ge=0)] | None = Field(
         default=None, description="makes a retry safe"
     )
+    action: Action | None = Field(default=None, description=_ACTION)
+    executed: Action | None = Field(default=None, description=_EXECUTED)
 
 
 class ManySteps(Wire):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from app.wire.base import (
     Action,
@@ -45,6 +45,16 @@ class LoggedCannotTell(_Logged):
     reason: Reason = Field(description="why, for people")
 
 
+class LoggedStepDetail(_Logged):
+    """A step in which somebody else than the policy acted. `actions` has what was done."""
+
+    step: Annotated[StrictInt, Field(ge=0)] = Field(description="counts from 0")
+    actor: Literal["client", "override", "fallback"] = Field(description="who acted")
+    answered: Action | None = Field(
+        default=None, description="what the policy chose; by default what was done"
+    )
+
+
 class LoggedTrajectory(_Logged):
     """An episode that was played elsewhere; a line of an export is one too."""
 
@@ -81,6 +91,11 @@ class LoggedTrajectory(_Logged):
         default=None, description="by default as the agent says, or as many as there are"
     )
     metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
+    step_details: list[LoggedStepDetail] = Field(
+        default=[],
+        max_length=MOST_STEPS,
+        description="of steps in which somebody else than the policy acted",
+    )
 
 
 class Trajectories(Wire):

@@ -8,6 +8,7 @@ from app.service.episodes.lifecycle import EpisodeRequest
 from app.service.runtime.container import open_container
 from app.settings import Settings
 from app.storage.database import prepare_database
+from app.wire.steps import Step
 
 SPECIFICATION = {
     "states": {"kind": "discrete", "n": 4},
@@ -52,5 +53,5 @@ async def new_episode(container, agent, **request):
 async def finished_episode(container, agent, **request):
     """An episode that ended in state 3 after one step."""
     episode = await new_episode(container, agent, **request)
-    await container.stepping.step(episode.id, 0, 1)
+    await container.stepping.step(episode.id, Step(step=0, state=1))
     return await container.lifecycle.finish(episode.id, 3, None)

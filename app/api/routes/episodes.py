@@ -92,7 +92,8 @@ async def _finish(
         await ownership.check_may_label(caller, episode)
         labeller = labeller_of(caller, end.labeller)
         given = GivenLabel(int(end.label), labeller, end.comment)
-    return await views.summary(await lifecycle.finish(episode, end.state, end.terminated, given))
+    finished = await lifecycle.finish(episode, end.state, end.terminated, given, end.executed)
+    return await views.summary(finished)
 
 
 @router.post(

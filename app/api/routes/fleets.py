@@ -33,7 +33,8 @@ _LINE = {
     '"actions": [1, 1], "terminated": true, "label": 0, "status": "labelled", '
     '"labels_wanted": 1, "verdicts": [{"label": 0, "labeller": "Ada", "comment": null}], '
     '"undecided": [], "mode": "learn", "learn_transitions": true, "policy_version": 0, '
-    '"external_id": null, "metadata": {}}\n',
+    '"external_id": null, "metadata": {}, "step_details": [{"step": 1, "actor": "override", '
+    '"answered": 0}]}\n',
 }
 
 
@@ -96,6 +97,7 @@ def _logged(trajectory: LoggedTrajectory, field: str) -> LoggedEpisode:
         learn_transitions=trajectory.learn_transitions or not is_evaluation,
         external_id=trajectory.external_id,
         metadata=dict(trajectory.metadata),
+        step_details=trajectory.step_details,
     )
 
 

@@ -24,7 +24,7 @@ from app.service.episodes.lifecycle import EpisodeMode, EpisodeRequest
 from app.wire.base import Wait
 from app.wire.bulk import AgentStart, ManyStarts, ManyStartsAnswer
 from app.wire.episodes import NewEpisode, StartedEpisode
-from app.wire.steps import StepAnswer
+from app.wire.steps import Step, StepAnswer
 
 router = APIRouter(prefix="/v1", route_class=JsonRoute)
 
@@ -87,8 +87,10 @@ class Starter:
     async def _start(
         self, agent: HostedAgent, new: NewEpisode, wait: Wait | None, part: str = ""
     ) -> StartedEpisode:
-        if new.state is not None:
-            agent.encode_state(new.state, "state")  # a bad state starts nothing
+        first = _first_of(new)
+        if first is not None:  # a bad step starts nothing
+            agent.encode_state(first.state, "state")
+            agent.encode_action(first.action, "action")
 
         async def start(remember: Remember | None) -> StartedEpisode:
             mode, metadata = EpisodeMode(new.mode), dict(new.metadata)
@@ -102,21 +104,21 @@ class Starter:
                 new.learn_transitions,
             )
             episode = await self._lifecycle.start(agent, requested, remember)
-            return await self._view(episode.id, new.state)
+            return await self._view(episode.id, first)
 
         return await self._once.run(
-            self._caller, start, lambda episode: self._view(episode, new.state), part
+            self._caller, start, lambda episode: self._view(episode, first), part
         )
 
-    async def _view(self, episode: str, state: object) -> StartedEpisode:
-        first = None if state is None else await self._first_step(episode, state)
+    async def _view(self, episode: str, first: Step | None) -> StartedEpisode:
+        answer = None if first is None else await self._first_step(episode, first)
         summary = await self._views.read_summary(episode)
-        return StartedEpisode(**summary.model_dump(), first_step=first)
+        return StartedEpisode(**summary.model_dump(), first_step=answer)
 
-    async def _first_step(self, episode: str, state: object) -> StepAnswer:
+    async def _first_step(self, episode: str, first: Step) -> StepAnswer:
         """Take the first step, or read it where a retry of the start comes later."""
         try:
-            taken = await self._stepping.step(episode, 0, state)
+            taken = await self._stepping.step(episode, first)
         except Conflict:
             found = await self._views.read(episode, sees_everything=False)
             if not found.steps:
@@ -125,6 +127,13 @@ class Starter:
             return StepAnswer(step=0, action=found.steps[0].action, last=last)
         action = taken.episode.agent.actions.decode(taken.action)
         return StepAnswer(step=0, action=action, last=taken.last)
+
+
+def _first_of(new: NewEpisode) -> Step | None:
+    """The first step that a start carries, if it carries one."""
+    if new.state is None:
+        return None
+    return Step(state=new.state, step=0, action=new.action)
 
 
 Starts = Annotated[Starter, Depends(Starter)]

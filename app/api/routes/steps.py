@@ -34,7 +34,7 @@ async def take_step(
 
     With `step`, a retry of the last step with the same state gets the same answer.
     """
-    taken = await stepping.step(episode, body.step, body.state)
+    taken = await stepping.step(episode, body)
     action = taken.episode.agent.actions.decode(taken.action)
     if not body.explain:
         return ExplainedStepAnswer(step=taken.step, action=action, last=taken.last)

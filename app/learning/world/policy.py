@@ -23,6 +23,15 @@ class Policy(Protocol):
         """The action at ``step`` in ``state``, and the memory for the next step."""
         ...
 
+    def follow(
+        self, step: int, state: int, memory: tuple[int, ...], uniform: float, action: int
+    ) -> tuple[int, ...]:
+        """The memory for the next step where ``action`` was done, whoever chose it.
+
+        For the action that ``act`` picks it is the memory that ``act`` gives.
+        """
+        ...
+
     def branches(
         self, step: int, state: int, memory: tuple[int, ...]
     ) -> list[tuple[float, int, tuple[int, ...]]]:

@@ -40,6 +40,14 @@ class GridPolicy:
         action, index, theta = self._move(step, state, memory)
         return action, (self._held(index + 1 if uniform < theta else index),)
 
+    def follow(
+        self, step: int, state: int, memory: tuple[int, ...], uniform: float, action: int
+    ) -> tuple[int, ...]:
+        """The index after ``action``."""
+        index = memory[0] if memory else 0
+        whole, theta = _shift(self.weights.item(step, state, action), self.delta)
+        return (self._held(index + whole + (uniform < theta)),)
+
     def branches(
         self, step: int, state: int, memory: tuple[int, ...]
     ) -> list[tuple[float, int, tuple[int, ...]]]:

@@ -39,6 +39,18 @@ class HistoryPolicy:
         _, action, after = ways[int(uniform * len(ways))]
         return action, after
 
+    def follow(
+        self,
+        step: int,
+        state: int,
+        memory: tuple[int, ...],
+        uniform: float,  # noqa: ARG002 - every policy takes it
+        action: int,
+    ) -> tuple[int, ...]:
+        """The edge that ``action`` takes."""
+        node = self._node(step, state, memory[0] if memory else 0)
+        return (_ASTRAY if node == _ASTRAY else node * self.actions + action,)
+
     def branches(
         self, step: int, state: int, memory: tuple[int, ...]
     ) -> list[tuple[float, int, tuple[int, ...]]]:

@@ -30,6 +30,17 @@ class MarkovPolicy:
         """The action at ``step`` in ``state``; nothing is remembered."""
         return int(self.actions[step, state]), memory
 
+    def follow(
+        self,
+        step: int,  # noqa: ARG002 - every policy takes them
+        state: int,  # noqa: ARG002
+        memory: tuple[int, ...],
+        uniform: float,  # noqa: ARG002
+        action: int,  # noqa: ARG002
+    ) -> tuple[int, ...]:
+        """Nothing is remembered."""
+        return memory
+
     def branches(
         self, step: int, state: int, memory: tuple[int, ...]
     ) -> list[tuple[float, int, tuple[int, ...]]]:

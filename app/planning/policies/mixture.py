@@ -47,16 +47,29 @@ class MixturePolicy:
         self, step: int, state: int, memory: tuple[int, ...], uniform: float
     ) -> tuple[int, tuple[int, ...]]:
         """The action at ``step`` in ``state``, and what to remember."""
-        if not memory:
-            if uniform < self.chance:
-                uniform = uniform / self.chance
-                memory = (1 + int(uniform * len(self.tables)),)
-            else:
-                memory, uniform = (0,), (uniform - self.chance) / (1.0 - self.chance)
+        memory, uniform = self._drawn(memory, uniform)
         if memory[0]:
             return self._explore(step, state, memory[0], uniform), memory
         action, after = self.inner.act(step, state, memory[1:], uniform)
         return action, (0, *after)
+
+    def follow(
+        self, step: int, state: int, memory: tuple[int, ...], uniform: float, action: int
+    ) -> tuple[int, ...]:
+        """What to remember after ``action``."""
+        memory, uniform = self._drawn(memory, uniform)
+        if memory[0]:
+            return memory
+        return 0, *self.inner.follow(step, state, memory[1:], uniform, action)
+
+    def _drawn(self, memory: tuple[int, ...], uniform: float) -> tuple[tuple[int, ...], float]:
+        """The memory with the episode's draw, and the number that is left of it."""
+        if memory:
+            return memory, uniform
+        if uniform < self.chance:
+            uniform = uniform / self.chance
+            return (1 + int(uniform * len(self.tables)),), uniform
+        return (0,), (uniform - self.chance) / (1.0 - self.chance)
 
     def _explore(self, step: int, state: int, choice: int, uniform: float) -> int:
         if not len(self.tables):

@@ -115,6 +115,17 @@ class NetPolicy:
             return action, ()
         return action, (round((logit - self.offset) / _UNIT),)
 
+    def follow(
+        self,
+        step: int,
+        state: float | Sequence[float],
+        memory: tuple[int, ...],
+        uniform: float,
+        action: int,  # noqa: ARG002 - the states alone are remembered
+    ) -> tuple[int, ...]:
+        """The memory after any action in ``state``."""
+        return self.act(step, state, memory, uniform)[1]
+
     def branches(
         self, step: int, state: float | Sequence[float], memory: tuple[int, ...]
     ) -> list[tuple[float, int, tuple[int, ...]]]:

@@ -44,6 +44,17 @@ class NetworkPolicy:
         bounds = np.cumsum(self._chances(state)[:-1])
         return int(np.searchsorted(bounds, uniform, side="right")), memory
 
+    def follow(
+        self,
+        step: int,  # noqa: ARG002 - every policy takes them
+        state: float | Sequence[float],  # noqa: ARG002
+        memory: tuple[int, ...],
+        uniform: float,  # noqa: ARG002
+        action: int,  # noqa: ARG002
+    ) -> tuple[int, ...]:
+        """Nothing is remembered."""
+        return memory
+
     def branches(
         self,
         step: int,  # noqa: ARG002

@@ -38,17 +38,25 @@ class RewardPolicy:
         self, step: int, state: int, memory: tuple[int, ...], uniform: float
     ) -> tuple[int, tuple[int, ...]]:
         """The action at ``step`` in ``state``, and the indices after it."""
-        action, g, theta_a, j, theta_b = self._move(step, state, memory)
+        action = self._choice(step, state, memory)
+        return action, self.follow(step, state, memory, uniform, action)
+
+    def follow(
+        self, step: int, state: int, memory: tuple[int, ...], uniform: float, action: int
+    ) -> tuple[int, ...]:
+        """The indices after ``action``."""
+        g, theta_a, j, theta_b = self._move(step, state, memory, action)
         up = uniform < theta_a
         # Rescaled after one comparison, the number is uniform again.
         rest = uniform / theta_a if up else (uniform - theta_a) / (1.0 - theta_a)
-        return action, (g + up, j + (rest < theta_b))
+        return g + up, j + (rest < theta_b)
 
     def branches(
         self, step: int, state: int, memory: tuple[int, ...]
     ) -> list[tuple[float, int, tuple[int, ...]]]:
         """Every (probability, action, memory) that ``act`` can give."""
-        action, g, theta_a, j, theta_b = self._move(step, state, memory)
+        action = self._choice(step, state, memory)
+        g, theta_a, j, theta_b = self._move(step, state, memory, action)
         ways: list[tuple[float, int, tuple[int, ...]]] = []
         for up_a, chance_a in ((0, 1.0 - theta_a), (1, theta_a)):
             for up_b, chance_b in ((0, 1.0 - theta_b), (1, theta_b)):
@@ -56,22 +64,25 @@ class RewardPolicy:
                     ways.append((chance_a * chance_b, action, (g + up_a, j + up_b)))
         return ways
 
-    def _move(
-        self, step: int, state: int, memory: tuple[int, ...]
-    ) -> tuple[int, int, float, int, float]:
-        """The action, and the move of both indices: whole points and the chance of one more."""
+    def _choice(self, step: int, state: int, memory: tuple[int, ...]) -> int:
         g, j = memory or (0, 0)
         low_a, high_a = int(self.low_a[step, state]), int(self.high_a[step, state])
         low_b, high_b = int(self.low_b[step, state]), int(self.high_b[step, state])
         place = (min(max(g, low_a), high_a) - low_a) * (high_b - low_b + 1)
         place += min(max(j, low_b), high_b) - low_b
-        action = int(self.actions[self.offsets[step, state] + place])
+        return int(self.actions[self.offsets[step, state] + place])
+
+    def _move(
+        self, step: int, state: int, memory: tuple[int, ...], action: int
+    ) -> tuple[int, float, int, float]:
+        """The move of both indices: whole points and the chance of one more."""
+        g, j = memory or (0, 0)
         at = (step, state, action)
         g, theta_a = g + int(self.steps_a[at]), float(self.thetas_a[at])
         j, theta_b = j + int(self.steps_b[at]), float(self.thetas_b[at])
         if j >= self.top:
             j, theta_b = self.top, 0.0
-        return action, g, theta_a, j, theta_b
+        return g, theta_a, j, theta_b
 
     def arrays(self) -> Arrays:
         """The policy as named arrays, for storage."""

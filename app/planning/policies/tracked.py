@@ -45,6 +45,14 @@ class TrackedPolicy:
         action, after = self.inner.act(step, tracked, memory[1:], uniform)
         return action, (int(self.memories[tracked, action]), *after)
 
+    def follow(
+        self, step: int, state: int, memory: tuple[int, ...], uniform: float, action: int
+    ) -> tuple[int, ...]:
+        """What to remember after ``action``."""
+        tracked = self._tracked(state, memory)
+        after = self.inner.follow(step, tracked, memory[1:], uniform, action)
+        return int(self.memories[tracked, action]), *after
+
     def branches(
         self, step: int, state: int, memory: tuple[int, ...]
     ) -> list[tuple[float, int, tuple[int, ...]]]:

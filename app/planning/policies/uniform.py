@@ -29,6 +29,17 @@ class UniformPolicy:
         """An action; nothing is remembered."""
         return int(uniform * self.actions), memory
 
+    def follow(
+        self,
+        step: int,  # noqa: ARG002 - every policy takes them
+        state: object,  # noqa: ARG002
+        memory: tuple[int, ...],
+        uniform: float,  # noqa: ARG002
+        action: int,  # noqa: ARG002
+    ) -> tuple[int, ...]:
+        """Nothing is remembered."""
+        return memory
+
     def branches(
         self,
         step: int,  # noqa: ARG002

@@ -181,6 +181,17 @@ class PaperPolicy:
         _, action, after = self.branches(step, state, memory)[0]
         return action, after
 
+    def follow(
+        self,
+        step: int,  # noqa: ARG002 - every policy takes them
+        state: int,
+        memory: tuple[int, ...],
+        uniform: float,  # noqa: ARG002
+        action: int,
+    ) -> tuple[int, ...]:
+        """The history with ``action``."""
+        return *memory, state, action
+
     def branches(
         self, step: int, state: int, memory: tuple[int, ...]
     ) -> list[tuple[float, int, tuple[int, ...]]]:

@@ -101,6 +101,10 @@ class HostedAgent:
             return index, self.states.observation(state, field)
         return index, index
 
+    def encode_action(self, action: object, field: str) -> int | None:
+        """The index of an action, if there is one."""
+        return None if action is None else self.actions.encode(action, field)
+
     def decode_state(self, index: int, observation: list[float] | None) -> State:
         """A state as the client sent it."""
         return self.states.decode(index) if observation is None else observation

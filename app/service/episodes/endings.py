@@ -19,37 +19,48 @@ def decide_end(
     ended: bool,
     now: int,
     length: int | None = None,
+    executed: int | None = None,
 ) -> EpisodeUpdate:
-    """Finish the episode, by default after the steps taken so far."""
+    """Finish the episode, by default after the steps taken so far.
+
+    ``executed`` is what was done in the last step, where it is not what is recorded.
+    """
     episode.check_running()
+    correction = episode.decide_correction(executed)
     known = final is not None or ended
     event = _event(episode, EventKind.finished, now, final_known=known)
     status = episode.status_without_label
     due = label_due(episode, now)
-    return _end(episode, status, final, ended, due, now, event, length, known)
+    end = _end(episode, status, final, ended, due, now, event, length, known)
+    return replace(end, correction=correction)
 
 
 def decide_report(
-    episode: HostedEpisode, final: EncodedState | None, ended: bool, now: int
+    episode: HostedEpisode,
+    final: EncodedState | None,
+    ended: bool,
+    now: int,
+    executed: int | None = None,
 ) -> EpisodeUpdate:
-    """Report the state that the last step before the horizon led to."""
-    if final is None or episode.status is EpisodeStatus.abandoned:
+    """Report what was done in the last step before the horizon, and the state it led to."""
+    correction = episode.decide_correction(executed)
+    nothing = final is None and correction is None
+    if nothing or episode.status is EpisodeStatus.abandoned:
         raise episode.over()
     if episode.standing.final_known or episode.length < episode.agent.horizon:
         raise Conflict("already_finished", "The state that the episode ended in is known.")
     event = _event(episode, EventKind.reported, now)
-    index, observation = _final_columns(final)
-    assert index is not None
     command = ReportFinal(
         episode.agent.number,
         episode.number,
         episode.standing.version,
         ended,
-        index,
-        observation,
+        *_final_columns(final),
         event,
     )
-    return EpisodeUpdate(command, replace(episode.standing.next(), final_known=True))
+    known = ended or final is not None
+    state = replace(episode.standing.next(), final_known=known)
+    return EpisodeUpdate(command, state, correction)
 
 
 def decide_abandon(episode: HostedEpisode, now: int) -> EpisodeUpdate:

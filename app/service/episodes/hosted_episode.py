@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from app.errors import Conflict
+from app.errors import Conflict, InvalidValue
 from app.learning.randomness import number_of, stream_of
 from app.service.agents.hosted_agent import (
     HostedAgent,
@@ -28,7 +28,7 @@ from app.storage.commands.episodes import EndEpisode, ReportFinal, step_tuple
 from app.storage.commands.labels import EndWithLabel, SetLabels
 from app.storage.commands.log import Logged
 from app.storage.queries.episodes import StoredEpisode
-from app.storage.rows import EpisodeMode, EpisodeStatus, StepRow
+from app.storage.rows import Actor, EpisodeMode, EpisodeStatus, StepDetail, StepRow
 from app.storage.unit_of_work import StepTuple
 
 
@@ -54,6 +54,7 @@ class EpisodeUpdate:
 
     command: EndEpisode | ReportFinal | SetLabels | EndWithLabel
     state: EpisodeState
+    correction: StepDetail | None = None  # of the last step
 
     @property
     def teaches(self) -> bool:
@@ -62,13 +63,23 @@ class EpisodeUpdate:
         return bool(events) and events[-1].is_lesson
 
 
+class Told(NamedTuple):
+    """What a client says of a step beside its state, with actions by their indices."""
+
+    action: int | None = None  # of this step: the client acts itself
+    executed: int | None = None  # in the step before
+
+
 class StepDecision(NamedTuple):
-    """A decided step."""
+    """A decided step. ``before`` and ``previous`` are the memory and the action before it."""
 
     state: StoredState
     action: int
     memory: tuple[int, ...]
     row: StepTuple
+    before: tuple[int, ...]
+    previous: int
+    details: Sequence[StepDetail] = ()
 
 
 class HostedEpisode:
@@ -77,6 +88,7 @@ class HostedEpisode:
     __slots__ = (
         "action",
         "agent",
+        "before",
         "id",
         "label_required",
         "labels_wanted",
@@ -88,6 +100,7 @@ class HostedEpisode:
         "pending",
         "plan",
         "policy_version",
+        "previous",
         "standing",
         "started",
         "state",
@@ -115,9 +128,11 @@ class HostedEpisode:
         self.labels_wanted = labels_wanted
         self.standing = EpisodeState()
         self.memory: tuple[int, ...] = ()
+        self.before: tuple[int, ...] = ()  # the memory before the last step
         self.length = 0  # steps taken
         self.state: StoredState | None = None  # of the last step
-        self.action = -1  # of the last step
+        self.action = -1  # done in the last step
+        self.previous = -1  # done in the step before it
         self.pending: asyncio.Future[list[Logged]] | None = None  # the commit under way
         self.stream = stream_of(agent.seed, number)  # of its random numbers
         self.used = time.monotonic()
@@ -178,18 +193,24 @@ class HostedEpisode:
 
     # Steps
 
-    def repeats(self, step: int | None, state: StoredState) -> bool:
+    def repeats(self, step: int | None, state: StoredState, told: Told | None = None) -> bool:
         """Whether a request is a retry of the last step; a step that does not fit is refused."""
         if step is None or step == self.length:
             return False
         if step == self.length - 1:
-            if state == self.state:
-                return True
-            raise Conflict(
-                "step_conflict",
-                f"Step {step} was answered for another state. Send the next step, {self.length}.",
-            )
+            if state != self.state:
+                raise self._conflict(step, "was answered for another state")
+            if told is not None:
+                if told.action not in (None, self.action):
+                    raise self._conflict(step, "was recorded with another action")
+                if told.executed not in (None, self.previous):
+                    raise self._conflict(step, "was sent with another executed action")
+            return True
         raise Conflict("step_out_of_order", f"The next step is {self.length}, not {step}.")
+
+    def _conflict(self, step: int, reason: str) -> Conflict:
+        detail = f"Step {step} {reason}. Send the next step, {self.length}."
+        return Conflict("step_conflict", detail)
 
     def check_running(self) -> None:
         """Refuse what only a running episode can take."""
@@ -200,28 +221,78 @@ class HostedEpisode:
         """The error of a request that came after the end of the episode."""
         return Conflict("episode_over", f"The episode is over: it is {self.standing.status}.")
 
-    def decide_step(self, index: int, state: StoredState) -> StepDecision:
+    def decide_step(self, index: int, state: StoredState, told: Told | None = None) -> StepDecision:
         """Choose the action of the next step in ``state``, whose index is ``index``."""
+        if told is not None:
+            return self._decide_told(index, state, told)
         assert self.plan is not None
         luck = number_of(self.stream, self.length)
-        seen: Any = index  # or the numbers, for policies that act on these
-        if self.agent.observes and isinstance(state, list):
-            seen = tuple(state)
+        seen = self._seen(index, state)
         action, memory = self.plan.policy.act(self.length, seen, self.memory, luck)
         row = step_tuple(self.agent.number, self.number, self.length, index, action, state)
-        return StepDecision(state, action, memory, row)
+        return StepDecision(state, action, memory, row, self.memory, self.action)
+
+    def _decide_told(self, index: int, state: StoredState, told: Told) -> StepDecision:
+        """The next step of a client that says more than its state."""
+        assert self.plan is not None
+        policy, step, details = self.plan.policy, self.length, []
+        before, previous = self.memory, self.action
+        correction = self.decide_correction(told.executed)
+        if correction is not None and told.executed is not None:
+            details.append(correction)
+            before, previous = self._memory_after(told.executed), told.executed
+        luck, seen = number_of(self.stream, step), self._seen(index, state)
+        answer, memory = policy.act(step, seen, before, luck)
+        row = step_tuple(self.agent.number, self.number, step, index, answer, state)
+        action = answer
+        if told.action is not None:
+            action = told.action
+            memory = policy.follow(step, seen, before, luck, action)
+            executed = None if action == answer else action
+            details.append(self._detail(step, Actor.client, executed))
+        return StepDecision(state, action, memory, row, before, previous, details)
+
+    def decide_correction(self, executed: int | None) -> StepDetail | None:
+        """What to record where ``executed`` was done in the last step; None for nothing new."""
+        if executed is None or (self.length and executed == self.action):
+            return None
+        if not self.length:
+            raise InvalidValue("executed", "nothing at the first step: no action was done before")
+        return self._detail(self.length - 1, Actor.override, executed)
+
+    def _detail(self, step: int, actor: Actor, executed: int | None) -> StepDetail:
+        return StepDetail(self.agent.number, self.number, step, actor, executed)
+
+    def _memory_after(self, action: int) -> tuple[int, ...]:
+        """The policy's memory where ``action`` was done in the last step."""
+        assert self.plan is not None
+        assert self.state is not None
+        step, state = self.length - 1, self.state
+        index = self.agent.states.encode(state, "state") if isinstance(state, list) else state
+        luck = number_of(self.stream, step)
+        return self.plan.policy.follow(step, self._seen(index, state), self.before, luck, action)
+
+    def _seen(self, index: int, state: StoredState) -> Any:
+        """The state as the policy takes it: its index, or the numbers of a kind that observes."""
+        if self.agent.observes and isinstance(state, list):
+            return tuple(state)
+        return index
 
     def apply_step(self, decision: StepDecision) -> None:
         """Take over a step that was stored."""
         self.state, self.action, self.memory = decision.state, decision.action, decision.memory
+        self.before, self.previous = decision.before, decision.previous
         self.length += 1
 
     def _replay(self, rows: Sequence[StepRow]) -> None:
         """Take the stored steps again, to restore the memory of the policy."""
+        assert self.plan is not None
         for row in rows:
-            state = row.state if row.observation is None else row.observation
-            decision = self.decide_step(row.state, state)
-            self.apply_step(decision._replace(action=row.action))  # what was answered counts
+            self.before, self.previous = self.memory, self.action
+            self.state = row.state if row.observation is None else row.observation
+            self.action = row.action  # what was done counts, whoever chose it
+            self.length += 1
+            self.memory = self._memory_after(row.action)
 
     # Updates
 
@@ -229,6 +300,8 @@ class HostedEpisode:
         """Take over an update that was stored."""
         ends = self.status is EpisodeStatus.running is not update.state.status
         self.standing = update.state
+        if update.correction is not None and update.correction.executed is not None:
+            self.action = update.correction.executed
         if ends:
             self.plan = None
             if self.started is not None and self.status is not EpisodeStatus.abandoned:
@@ -254,6 +327,8 @@ class HostedEpisode:
             last = stored.steps[-1]
             episode.state = last.state if last.observation is None else last.observation
             episode.action, episode.length = last.action, len(stored.steps)
+            if len(stored.steps) > 1:
+                episode.previous = stored.steps[-2].action
         episode.policy_version, episode.label_required = row.policy_version, row.label_required
         episode.standing = EpisodeState(
             row.status,

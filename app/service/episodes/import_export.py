@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
@@ -22,16 +22,37 @@ from app.service.runtime.event_bus import EventBus
 from app.service.runtime.ids import episode_id
 from app.service.training.trainer import Trainer
 from app.storage.commands.access import Answered
-from app.storage.commands.episodes import Imported, ImportedEpisode, ImportEpisodes
+from app.storage.commands.episodes import (
+    Imported,
+    ImportedDetail,
+    ImportedEpisode,
+    ImportEpisodes,
+)
 from app.storage.commands.log import CounterChange, NewEvent
 from app.storage.database import Database, now_milliseconds
 from app.storage.queries import episodes
 from app.storage.queries.episodes import StoredEpisode
-from app.storage.rows import EpisodeMode, EpisodeStatus, EventKind, JsonObject
+from app.storage.rows import Actor, EpisodeMode, EpisodeStatus, EventKind, JsonObject
 from app.storage.unit_of_work import Command, UnitOfWork
 
 _PAGE = 100  # episodes read at once, if they have no more steps than
 _PAGE_STEPS = 20_000
+
+
+class LoggedDetail(Protocol):
+    """A step in which somebody else than the policy acted, as a client sent it."""
+
+    @property
+    def step(self) -> int:
+        """Its number."""
+
+    @property
+    def actor(self) -> str:
+        """Who acted."""
+
+    @property
+    def answered(self) -> object:
+        """What the policy chose, where it is not what was done."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +71,7 @@ class LoggedEpisode:
     learn_transitions: bool = True
     external_id: str | None = None
     metadata: JsonObject = field(default_factory=dict)
+    step_details: Sequence[LoggedDetail] = ()
 
 
 class ImportExport:
@@ -123,6 +145,7 @@ def _encode(agent: HostedAgent, logged: LoggedEpisode, place: str, now: int) -> 
         agent.actions.encode(action, f"{place}.actions.{i}")
         for i, action in enumerate(logged.actions)
     ]
+    answers, details = _details(agent, logged, actions, place)
     ended = length < horizon and logged.status is not EpisodeStatus.abandoned
     if logged.terminated is not None:
         ended = logged.terminated
@@ -143,11 +166,31 @@ def _encode(agent: HostedAgent, logged: LoggedEpisode, place: str, now: int) -> 
         label=majority(logged.labels) if has_label and logged.labels else None,
         metadata=logged.metadata,
         states=states,
-        actions=actions,
+        answers=answers,
+        details=details,
         labels=[(given.label, given.labeller, given.comment) for given in logged.labels],
         undecided=[(answer.labeller, answer.reason) for answer in logged.undecided],
         events=_events(logged, status, ended or final is not None, now),
     )
+
+
+def _details(
+    agent: HostedAgent, logged: LoggedEpisode, actions: Sequence[int], place: str
+) -> tuple[list[int], list[ImportedDetail]]:
+    """What the policy chose at each step, and the steps in which somebody else acted."""
+    answers, details = list(actions), []
+    seen: set[int] = set()
+    for i, given in enumerate(logged.step_details):
+        field = f"{place}.step_details.{i}"
+        if given.step >= len(actions) or given.step in seen:
+            raise InvalidValue(f"{field}.step", "the number of a step, once")
+        seen.add(given.step)
+        done = actions[given.step]
+        answer = agent.encode_action(given.answered, f"{field}.answered")
+        answers[given.step] = done if answer is None else answer
+        executed = None if answer in (None, done) else done
+        details.append(ImportedDetail(given.step, Actor(given.actor), executed))
+    return answers, details
 
 
 def _status(logged: LoggedEpisode, wanted: int, place: str) -> EpisodeStatus:
@@ -238,5 +281,14 @@ def _line(agent: HostedAgent, stored: StoredEpisode) -> str:
             for answer in cannot_tell_in_force(stored.history).values()
         ],
         "metadata": row.metadata,
+        "step_details": [
+            {
+                "step": step.step,
+                "actor": step.actor,
+                "answered": agent.actions.decode(step.answered),
+            }
+            for step in steps
+            if step.actor is not None
+        ],
     }
     return json.dumps(line) + "\n"

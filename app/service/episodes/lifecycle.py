@@ -142,8 +142,11 @@ class Lifecycle:
         state: object,
         terminated: bool | None,
         given: GivenLabel | None = None,
+        executed: object = None,
     ) -> HostedEpisode:
         """End an episode before the horizon, or report the state that its last step led to.
+
+        ``executed`` is what was done in the last step, where it was not the answer.
 
         A label that is given with it is stored in the same commit: both are stored, or neither.
         """
@@ -151,7 +154,7 @@ class Lifecycle:
 
         def decide(episode: HostedEpisode) -> EpisodeUpdate | None:
             nonlocal labelled
-            end = _decide_finish(episode, state, terminated)
+            end = _decide_finish(episode, state, terminated, executed)
             if given is None:
                 return end
             label = decide_label(episode if end is None else episode.after(end), given)
@@ -183,16 +186,18 @@ class Lifecycle:
 
 
 def _decide_finish(
-    episode: HostedEpisode, state: object, terminated: bool | None
+    episode: HostedEpisode, state: object, terminated: bool | None, executed: object
 ) -> EpisodeUpdate | None:
     """Decide the end of an episode, or the report of where its last step led."""
     final = None if state is None else episode.agent.encode_state(state, "state")
+    done = episode.agent.encode_action(executed, "executed")
     now = now_milliseconds()
     if episode.status is EpisodeStatus.running:
-        return decide_end(episode, final, terminated is not False, now)
-    if episode.ended_at_horizon and final is None and terminated is not True:
+        return decide_end(episode, final, terminated is not False, now, executed=done)
+    is_new = final is not None or terminated is True or done not in (None, episode.action)
+    if episode.ended_at_horizon and not is_new:
         return None  # the last step ended it, and there is nothing to report
-    return decide_report(episode, final, terminated is True, now)
+    return decide_report(episode, final, terminated is True, now, done)
 
 
 def _both(end: EpisodeUpdate | None, label: EpisodeUpdate | None) -> EpisodeUpdate | None:
@@ -201,7 +206,7 @@ def _both(end: EpisodeUpdate | None, label: EpisodeUpdate | None) -> EpisodeUpda
         return end or label
     assert isinstance(end.command, EndEpisode | ReportFinal)
     assert isinstance(label.command, SetLabels)
-    return EpisodeUpdate(EndWithLabel(end.command, label.command), label.state)
+    return EpisodeUpdate(EndWithLabel(end.command, label.command), label.state, end.correction)
 
 
 class _Start:

@@ -8,8 +8,9 @@ from typing import NamedTuple, Protocol, TypeVar
 from app.errors import NotFound, PlauditError, Stale
 from app.metrics import Metrics
 from app.service.access.visibility import EVERY_AGENT, Visibility
+from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.endings import decide_end
-from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, StepDecision
+from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, StepDecision, Told
 from app.service.runtime.cache import Cache
 from app.service.runtime.commit import Commits
 from app.storage.database import now_milliseconds
@@ -31,11 +32,7 @@ StepResult = StepTaken | PlauditError
 
 
 class StepRequest(Protocol):
-    """One step of many, as a client sent it."""
-
-    @property
-    def episode(self) -> str:
-        """The id of its episode."""
+    """A step, as a client sent it."""
 
     @property
     def step(self) -> int | None:
@@ -45,8 +42,24 @@ class StepRequest(Protocol):
     def state(self) -> object:
         """The state as the client sent it."""
 
+    @property
+    def action(self) -> object:
+        """The action that the client does by itself, if it does."""
 
-AnyStep = TypeVar("AnyStep", bound=StepRequest)
+    @property
+    def executed(self) -> object:
+        """The action that was done in the step before, where it was not the answer."""
+
+
+class EpisodeStepRequest(StepRequest, Protocol):
+    """One step of many."""
+
+    @property
+    def episode(self) -> str:
+        """The id of its episode."""
+
+
+AnyStep = TypeVar("AnyStep", bound=EpisodeStepRequest)
 
 
 class _Decided(NamedTuple):
@@ -65,14 +78,14 @@ class Stepping:
         self._commits = commits
         self._metrics = metrics
 
-    async def step(self, episode_id: str, step: int | None, state: object) -> StepTaken:
+    async def step(self, episode_id: str, request: StepRequest) -> StepTaken:
         """Take the next step, or answer a retry of the last one; durable when it returns."""
         attempt = 0
         while True:
             episode = self._cache.episodes.get(episode_id)
             if episode is None or episode.is_changing:
                 episode = await self._commits.settled(episode_id)
-            decided = _decide(episode, step, state)
+            decided = _decide(episode, request)
             if decided.step is None:
                 return decided.answer
             try:
@@ -109,7 +122,10 @@ class Stepping:
         return list(zip(entries, taken, strict=True))
 
     async def _round(
-        self, entries: Sequence[StepRequest], left: Sequence[int], results: list[StepResult | None]
+        self,
+        entries: Sequence[EpisodeStepRequest],
+        left: Sequence[int],
+        results: list[StepResult | None],
     ) -> list[int]:
         """Take every step that can be taken now; returns those that have to wait."""
         changes: dict[HostedEpisode, _Decided] = {}
@@ -122,7 +138,7 @@ class Stepping:
                 waiting.append(i)
                 continue
             try:
-                decided = _decide(episode, entry.step, entry.state)
+                decided = _decide(episode, entry)
             except PlauditError as error:
                 results[i] = error
                 continue
@@ -156,7 +172,7 @@ class Stepping:
 
 
 def _visible(
-    entries: Sequence[StepRequest], results: list[StepResult | None], sees: Visibility
+    entries: Sequence[EpisodeStepRequest], results: list[StepResult | None], sees: Visibility
 ) -> list[int]:
     """The entries whose episode the caller sees; the others have an error as their result."""
     visible = []
@@ -169,19 +185,30 @@ def _visible(
     return visible
 
 
-def _decide(episode: HostedEpisode, step: int | None, state: object) -> _Decided:
+def _decide(episode: HostedEpisode, request: StepRequest) -> _Decided:
     """Decide the next step of an episode, or answer a retry of its last one."""
     agent = episode.agent
     if agent.deleted:
         raise NotFound("episode", episode.id)
-    index, value = agent.encode_state(state, "state")
-    if episode.repeats(step, value):
+    index, value = agent.encode_state(request.state, "state")
+    told = None
+    if request.action is not None or request.executed is not None:
+        told = _told(agent, request)
+    if episode.repeats(request.step, value, told):
         last = episode.length == agent.horizon
         return _Decided(StepTaken(episode, episode.length - 1, episode.action, last), None, None)
     episode.check_running()
-    decision = episode.decide_step(index, value)
+    decision = episode.decide_step(index, value, told)
     last = episode.length + 1 == agent.horizon
     end = None
     if last:
         end = decide_end(episode, None, False, now_milliseconds(), length=agent.horizon)
     return _Decided(StepTaken(episode, episode.length, decision.action, last), decision, end)
+
+
+def _told(agent: HostedAgent, request: StepRequest) -> Told:
+    """What a client says of a step beside its state."""
+    return Told(
+        agent.encode_action(request.action, "action"),
+        agent.encode_action(request.executed, "executed"),
+    )

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from app.learning.arrays import Floats
+from app.learning.arrays import Booleans, Floats
 from app.learning.trajectory import UNREPORTED, Trajectory
 from app.storage.queries.training import PlayedEpisode
 
@@ -43,19 +43,23 @@ def trajectory_of(
 
 
 def trajectory_to_learn(played: PlayedEpisode, has_end: bool, observes: bool) -> Trajectory:
-    """The trajectory of an episode, for an agent that learns it.
-
-    It has the end of the episode only with ``has_end``: a later event may have reported it. With
-    ``observes`` it has observations instead of state indices.
-    """
+    """A finished episode as agents learn it; without ``has_end`` the end is left out."""
     actions = np.array([step.action for step in played.steps], dtype=np.int64)
-    ended = has_end and played.row.ended
+    ended, foreign = has_end and played.row.ended, _foreign(played)
     if observes:
         observations = np.array([step.observation for step in played.steps], dtype=np.float64)
+        rows = observations.reshape(len(actions), -1)
         last = final_observation(played) if has_end else None
-        return Trajectory.observed(observations.reshape(len(actions), -1), actions, ended, last)
+        return Trajectory.observed(rows, actions, ended, last, foreign)
     states = np.array([step.state for step in played.steps], dtype=np.int64)
-    return Trajectory(states, actions, final_state(played) if has_end else UNREPORTED, ended)
+    final = final_state(played) if has_end else UNREPORTED
+    return Trajectory(states, actions, final, ended, foreign=foreign)
+
+
+def _foreign(played: PlayedEpisode) -> Booleans | None:
+    """The steps in which somebody else than the policy acted; None where there are none."""
+    foreign = [step.actor is not None for step in played.steps]
+    return np.array(foreign, dtype=np.bool_) if any(foreign) else None
 
 
 def final_state(played: PlayedEpisode) -> int:

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from app.errors import Stale
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, StepDecision
 from app.service.runtime.cache import Cache
 from app.service.runtime.event_bus import EventBus
 from app.storage.commands.log import Logged
+from app.storage.commands.steps import RecordStepDetails
 from app.storage.database import Database
-from app.storage.unit_of_work import UnitOfWork
+from app.storage.rows import StepDetail
+from app.storage.unit_of_work import Command, UnitOfWork
 
 _ATTEMPTS = 3
+
+Change = tuple[HostedEpisode, StepDecision | None, EpisodeUpdate | None]
+"""A decided change of an episode: a step, an update, or both."""
 
 
 class Commits:
@@ -54,18 +60,17 @@ class Commits:
                 if attempt == _ATTEMPTS:
                     raise
 
-    async def store(
-        self,
-        changes: Sequence[tuple[HostedEpisode, StepDecision | None, EpisodeUpdate | None]],
-    ) -> None:
+    async def store(self, changes: Sequence[Change]) -> None:
         """Store decided changes of some episodes, all or none; each episode once.
 
         On failure the episodes leave memory: it is the disk that knows what happened.
         """
-        unit = UnitOfWork(
-            [step.row for _, step, _ in changes if step is not None],
-            [update.command for _, _, update in changes if update is not None],
-        )
+        commands: list[Command[Any]] = [
+            update.command for _, _, update in changes if update is not None
+        ]
+        if details := _details(changes):
+            commands.append(RecordStepDetails(details))
+        unit = UnitOfWork([step.row for _, step, _ in changes if step is not None], commands)
 
         def applied(results: list[Logged]) -> None:
             logged = iter(results)
@@ -90,3 +95,14 @@ class Commits:
         episode.agent.update_counters(logged.counters)
         for event in logged.events:
             self._events.publish(event)
+
+
+def _details(changes: Sequence[Change]) -> list[StepDetail]:
+    """What is known of the steps beside their states and answers."""
+    details: list[StepDetail] = []
+    for _, step, update in changes:
+        if step is not None:
+            details += step.details
+        if update is not None and update.correction is not None:
+            details.append(update.correction)
+    return details

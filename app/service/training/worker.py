@@ -83,7 +83,8 @@ class _Warm:
         elif event.kind is EventKind.reported:
             episode = played[event.episode]
             row, observation = episode.row, final_observation(episode)
-            self.agent.report(event.episode, final_state(episode), row.ended, observation)
+            if row.ended or row.final is not None:
+                self.agent.report(event.episode, final_state(episode), row.ended, observation)
         elif event.kind is EventKind.labelled:
             assert event.label is not None
             assert event.slot is not None
@@ -96,6 +97,11 @@ class _Warm:
             self.agent.remove_label(event.episode, event.slot)
             self.corrections += new
         self.event = event.number
+
+    def is_wrong_about(self, episode: PlayedEpisode) -> bool:
+        """Whether it has learned another last action of an episode than what was done."""
+        known = self.agent.experience.episodes.get(episode.row.number)
+        return known is not None and known.actions[-1] != episode.steps[-1].action
 
     def is_due(self) -> bool:
         """Whether a new plan is worth its time."""
@@ -202,8 +208,7 @@ class Worker:
         self._warm.move_to_end(number)
         while len(self._warm) > WARM_AGENTS:
             self._warm.popitem(last=False)
-        self._catch_up(session, number, warm)
-        return warm
+        return self._catch_up(session, number, warm)
 
     def _specification(self, session: Session, number: int) -> AgentSpec:
         stored = session.read(training.agent_specification, number)
@@ -211,11 +216,12 @@ class Worker:
             raise NotFound("agent", str(number))
         return agent_spec(read_specification(stored))
 
-    def _load(self, session: Session, number: int) -> _Warm:
+    def _load(self, session: Session, number: int, from_log: bool = False) -> _Warm:
+        """An agent with what its snapshot knows, or with nothing."""
         spec = self._specification(session, number)
         snapshot, event = session.read(training.newest_snapshot, number)
         version = session.read(training.policy_version, number)
-        if snapshot is None:
+        if snapshot is None or from_log:
             return _Warm(make_agent(spec, self._budget), 0, -1, 0, 0)
         try:
             agent = restore_agent(spec, snapshot, self._budget)
@@ -226,8 +232,12 @@ class Worker:
 
     def _catch_up(
         self, session: Session, number: int, warm: _Warm, last: int | None = None
-    ) -> None:
-        """Have the agent learn every event that it does not know yet, up to ``last``."""
+    ) -> _Warm:
+        """Have the agent learn every event that it does not know yet, up to ``last``.
+
+        An episode that ended at the horizon is learned as it was answered. If it becomes known
+        later that somebody else did its last action, the agent is rebuilt from the log.
+        """
         fresh = session.read(events.events_to_learn, number, warm.event, last)
         needed = [
             event.episode
@@ -235,6 +245,10 @@ class Worker:
             if event.episode is not None and event.kind in _NEED_STEPS
         ]
         played = session.read(training.played_episodes, number, needed)
+        reported = [event.episode for event in fresh if event.kind is EventKind.reported]
+        if any(warm.is_wrong_about(played[episode]) for episode in reported if episode is not None):
+            self._warm[number] = warm = self._load(session, number, from_log=True)
+            return self._catch_up(session, number, warm, last)
         plans = self._plans_played(session, number, warm)
         if last is not None:
             plans = deque(plan for plan in plans if plan[0] < last)
@@ -245,6 +259,7 @@ class Worker:
         for plan in plans:
             warm.agent.planned(_planned_as(*plan))
         warm.plans_known = max(warm.plans_known, warm.version)
+        return warm
 
     def _plans_played(self, session: Session, number: int, warm: _Warm) -> deque[tuple[int, int]]:
         """Plans of other processes that were played, for kinds that need to know them."""

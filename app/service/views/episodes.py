@@ -256,6 +256,8 @@ def episode_view(
                 step=step.step,
                 state=agent.decode_state(step.state, step.observation),
                 action=agent.actions.decode(step.action),
+                answered=agent.actions.decode(step.answered),
+                actor="policy" if step.actor is None else step.actor.value,
                 share=share,
             )
             for step, share in zip(steps, shares, strict=True)

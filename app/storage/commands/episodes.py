@@ -10,8 +10,16 @@ from sqlalchemy import Connection, Update, bindparam, func, insert, select, upda
 
 from app.errors import Stale
 from app.storage.commands.log import CounterChange, Logged, NewEvent, count, record
-from app.storage.rows import AgentCounters, EpisodeMode, EpisodeStatus, JsonObject, LabelRow
-from app.storage.schema import episodes, labels
+from app.storage.rows import (
+    Actor,
+    AgentCounters,
+    EpisodeMode,
+    EpisodeStatus,
+    JsonObject,
+    LabelRow,
+    StepDetail,
+)
+from app.storage.schema import episodes, labels, step_details
 from app.storage.sqlite.steps import insert_steps
 from app.storage.unit_of_work import StepTuple
 
@@ -150,13 +158,13 @@ _REPORT = change_of("ended", "final", "final_observation")
 
 @dataclass(frozen=True, slots=True)
 class ReportFinal:
-    """Report the state that the last step before the horizon led to."""
+    """Report the state that the last step before the horizon led to, where it is known."""
 
     agent: int
     number: int
     version: int
     ended: bool
-    final: int
+    final: int | None
     final_observation: list[float] | None
     event: NewEvent
 
@@ -176,6 +184,15 @@ class ReportFinal:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedDetail:
+    """A detail of a step, without its episode; see `StepDetail`."""
+
+    step: int
+    actor: Actor | None
+    executed: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedEpisode:
     """An episode that was played elsewhere, ready to be stored."""
 
@@ -191,7 +208,8 @@ class ImportedEpisode:
     label: int | None
     metadata: JsonObject
     states: Sequence[tuple[int, object]]  # index, and as the client sent it
-    actions: Sequence[int]
+    answers: Sequence[int]  # what the policy chose, as far as it is known
+    details: Sequence[ImportedDetail]
     labels: Sequence[tuple[int, str | None, str | None]]  # label, labeller, comment
     undecided: Sequence[tuple[str | None, str]]  # labeller and reason of "cannot tell"
     events: Sequence[NewEvent]  # without their episode
@@ -224,6 +242,9 @@ class ImportEpisodes:
         rows = [self._row(n, episode) | {"position": positions + n} for n, episode in numbered]
         connection.execute(insert(episodes), rows)
         insert_steps(connection, self._steps(numbered))
+        details = [asdict(row) for row in self._details(numbered)]
+        if details:
+            connection.execute(insert(step_details), details)
         history = [asdict(row) for row in self._labels(numbered)]
         if history:
             connection.execute(insert(labels), history)
@@ -246,7 +267,7 @@ class ImportEpisodes:
             "learn_transitions": episode.learn_transitions,
             "policy_version": 0,
             "started_by": self.imported_by,
-            "length": len(episode.actions),
+            "length": len(episode.answers),
             "ended": episode.ended,
             "final": episode.final,
             "final_observation": episode.final_observation,
@@ -263,9 +284,14 @@ class ImportEpisodes:
     def _steps(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[StepTuple]:
         for number, episode in numbered:
             for step, ((index, state), action) in enumerate(
-                zip(episode.states, episode.actions, strict=True)
+                zip(episode.states, episode.answers, strict=True)
             ):
                 yield step_tuple(self.agent, number, step, index, action, state)
+
+    def _details(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[StepDetail]:
+        for number, episode in numbered:
+            for detail in episode.details:
+                yield StepDetail(self.agent, number, detail.step, detail.actor, detail.executed)
 
     def _labels(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[LabelRow]:
         for number, episode in numbered:

@@ -6,10 +6,27 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, func, select, tuple_
 
-from app.storage.rows import StepRow, columns_of, typed
-from app.storage.schema import steps
+from app.storage.rows import StepRow, typed
+from app.storage.schema import step_details, steps
 
-_all = select(*columns_of(StepRow, steps))
+_all = select(
+    steps.c.agent,
+    steps.c.episode,
+    steps.c.step,
+    steps.c.state,
+    func.coalesce(step_details.c.executed, steps.c.action),
+    steps.c.observation,
+    steps.c.action,
+    step_details.c.actor,
+    step_details.c.allowed,
+).outerjoin_from(
+    steps,
+    step_details,
+    (step_details.c.agent == steps.c.agent)
+    & (step_details.c.episode == steps.c.episode)
+    & (step_details.c.step == steps.c.step),
+)
+"""The columns of `StepRow`."""
 
 
 def step_rows(connection: Connection, agent: int, number: int) -> list[StepRow]:

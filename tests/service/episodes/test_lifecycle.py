@@ -10,6 +10,7 @@ from app.service.episodes.lifecycle import EpisodeRequest
 from app.service.labelling.slots import GivenLabel
 from app.storage.rows import EpisodeMode, EpisodeStatus
 from app.wire.agents import AgentChanges
+from app.wire.steps import Step
 from tests.support.service import finished_episode, learned, new_agent, new_episode, run_service
 
 
@@ -116,7 +117,7 @@ def test_an_episode_is_the_same_after_it_left_memory(tmp_path):
     async def use(container):
         agent = await new_agent(container)
         episode = await new_episode(container, agent, mode=EpisodeMode.learn, labels_wanted=2)
-        taken = await container.stepping.step(episode.id, 0, 1)
+        taken = await container.stepping.step(episode.id, Step(step=0, state=1))
         container.cache.drop_idle(-1)
         assert container.cache.episodes == {}
         again = await container.cache.episode(episode.id)

@@ -12,14 +12,8 @@ from app.service.runtime.event_bus import Listener
 from app.storage.queries import agents, episodes, events, steps
 from app.storage.rows import EpisodeStatus
 from app.storage.sqlite import engine
+from app.wire.steps import EpisodeStep, Step
 from tests.support.service import finished_episode, new_agent, new_episode, run_service
-
-
-class Entry:
-    step, state = 0, 1
-
-    def __init__(self, episode):
-        self.episode = episode
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
@@ -31,16 +25,18 @@ def test_a_step_that_failed_is_not_answered_as_a_retry(tmp_path, monkeypatch, ma
         episode = await new_episode(container, agent)
         blocker = sqlite3.connect(tmp_path / "plaudit.db", isolation_level=None)
         blocker.execute("BEGIN IMMEDIATE")
-        first = asyncio.create_task(container.stepping.step(episode.id, 0, 1))
+        first = asyncio.create_task(container.stepping.step(episode.id, Step(step=0, state=1)))
         await asyncio.sleep(0)
         while not episode.pending.done():
             await asyncio.sleep(0)
         blocker.execute("ROLLBACK")
         blocker.close()
         if many:
-            [(_, taken)] = await container.stepping.step_many([Entry(episode.id)])
+            [(_, taken)] = await container.stepping.step_many(
+                [EpisodeStep(episode=episode.id, step=0, state=1)]
+            )
         else:
-            taken = await container.stepping.step(episode.id, 0, 1)
+            taken = await container.stepping.step(episode.id, Step(step=0, state=1))
         with pytest.raises(StorageUnavailable):
             await first
         rows = await container.database.read(steps.step_rows, agent.number, episode.number)
@@ -56,7 +52,7 @@ def test_memory_is_not_ahead_of_the_disk_while_a_commit_is_under_way(tmp_path):
         episode = await new_episode(container, agent)
         blocker = sqlite3.connect(tmp_path / "plaudit.db", isolation_level=None)
         blocker.execute("BEGIN IMMEDIATE")
-        step = asyncio.create_task(container.stepping.step(episode.id, 0, 1))
+        step = asyncio.create_task(container.stepping.step(episode.id, Step(step=0, state=1)))
         await asyncio.sleep(0.2)
         assert (episode.length, episode.action) == (0, -1)
         assert not step.done()
@@ -113,11 +109,11 @@ def test_a_step_that_another_process_took_is_noticed(tmp_path):
         other.execute("INSERT INTO steps VALUES (?, ?, ?, ?, ?, NULL)", row)
         other.commit()
         with pytest.raises(Conflict) as refused:  # it was taken in another state
-            await container.stepping.step(episode.id, 0, 1)
+            await container.stepping.step(episode.id, Step(step=0, state=1))
         assert refused.value.code == "step_conflict"
-        taken = await container.stepping.step(episode.id, 0, 2)
+        taken = await container.stepping.step(episode.id, Step(step=0, state=2))
         assert taken.action == 1
-        assert (await container.stepping.step(episode.id, 1, 2)).step == 1
+        assert (await container.stepping.step(episode.id, Step(step=1, state=2))).step == 1
         other.close()
 
     run_service(tmp_path, use)

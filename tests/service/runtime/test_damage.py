@@ -10,6 +10,7 @@ from app.errors import NotFound, StorageUnavailable
 from app.service.access.visibility import EVERY_AGENT
 from app.service.labelling.slots import GivenLabel
 from app.storage.queries import agents, policies
+from app.wire.steps import Step
 from tests.support.service import (
     finished_episode,
     learned,
@@ -104,10 +105,10 @@ def test_a_running_episode_whose_plan_is_damaged_continues(tmp_path):
     async def use(container):
         agent = await taught_agent(container)
         episode = await new_episode(container, agent)
-        await container.stepping.step(episode.id, 0, 1)
+        await container.stepping.step(episode.id, Step(step=0, state=1))
         damage(tmp_path, "plans", "policy", agent)
         await reloaded(container, agent)
-        taken = await container.stepping.step(episode.id, 1, 2)
+        taken = await container.stepping.step(episode.id, Step(step=1, state=2))
         assert taken.episode.length == 2
 
     run_service(tmp_path, use)

@@ -9,6 +9,7 @@ from app.errors import InvalidValue, NotFound
 from app.service.access.visibility import EVERY_AGENT
 from app.service.agents.specification import read_specification
 from app.service.labelling.labels import GivenLabel
+from app.wire.steps import Step
 from tests.support.service import (
     SPECIFICATION,
     finished_episode,
@@ -43,7 +44,7 @@ async def _play(container):
     await container.labels.give(scene.waiting, GivenLabel(1, "Ada"))
     await learned(container, agent)
     running = await new_episode(container, agent)
-    await container.stepping.step(running.id, 0, 2)
+    await container.stepping.step(running.id, Step(step=0, state=2))
     await learned(container, agent)
     scene.running = running.id
     await _read(container, agent, running, scene)

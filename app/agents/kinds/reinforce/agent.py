@@ -119,18 +119,20 @@ class Reinforce(Agent[ReinforceOptions]):
         return state.climb(gradient, self.options.step_size)
 
     def example(self, pair: NumberedLabel, state: Adam) -> LabelledEpisode:
-        """A labelled episode with the parameters that played it; those of ``state`` if imported."""
+        """A labelled episode with the parameters that played it; those of ``state`` if imported.
+
+        Steps in which somebody else acted are left out: they do not depend on the parameters, and
+        without them the gradient is still unbiased.
+        """
         episode, label = pair
         trajectory, player = self.experience.episodes[episode], self.authorship.of(episode)
-        assert (
-            trajectory.observations is not None
-        )  # the experience has refused an episode without observations
-        return LabelledEpisode(
-            trajectory.observations,
-            trajectory.actions,
-            label,
-            state.theta if player is None else player,
-        )
+        observations, actions = trajectory.observations, trajectory.actions
+        assert observations is not None  # the experience has refused the others
+        if trajectory.foreign is not None:
+            own = ~trajectory.foreign
+            observations, actions = observations[own], actions[own]
+        theta = state.theta if player is None else player
+        return LabelledEpisode(observations, actions, label, theta)
 
     def insight(self) -> ObservationInsight | None:
         """A logistic model of the labels over observations; None before the first label."""
@@ -158,6 +160,12 @@ class Reinforce(Agent[ReinforceOptions]):
             warnings.append(
                 f"{len(foreign)} labelled episodes were not played on this agent's plans; "
                 "they are learned from as if they had been."
+            )
+        assisted = [n for n in labelled if self.experience.episodes[n].foreign is not None]
+        if assisted:
+            warnings.append(
+                f"In {len(assisted)} labelled episodes somebody else acted in some steps; those "
+                "steps are left out of the gradient."
             )
         return warnings
 
