@@ -32,25 +32,26 @@ function innerOf(p) {
 }
 
 // Each kind: (policy, step, state, memory, u) -> [action, memory]; the memory is null at first.
+// With `done`, the action that somebody else did, the memory is the one after that.
 const kinds = {
-  uniform: (p, t, s, memory, u) => [Math.floor(u * p.actions), memory],
+  uniform: (p, t, s, memory, u, done) => [done ?? Math.floor(u * p.actions), memory],
 
-  markov: (p, t, s, memory) => [p.actions[t][s], memory],
+  markov: (p, t, s, memory, u, done) => [done ?? p.actions[t][s], memory],
 
-  grid(p, t, s, memory, u) {
+  grid(p, t, s, memory, u, done) {
     const g = memory ?? 0;
     const low = p.low[t][s];
-    const a = p.actions[p.offsets[t][s] + hold(g, low, p.high[t][s]) - low];
+    const a = done ?? p.actions[p.offsets[t][s] + hold(g, low, p.high[t][s]) - low];
     const x = hold(p.weights[t][s][a] / p.delta, -1e9, 1e9);
     const whole = Math.floor(x);
     return [a, hold(g + whole + (u < x - whole ? 1 : 0), p.clip[0], p.clip[1])];
   },
 
-  reward(p, t, s, memory, u) {
+  reward(p, t, s, memory, u, done) {
     let [g, j] = memory ?? [0, 0];
     const lowA = p.low_a[t][s], lowB = p.low_b[t][s], highB = p.high_b[t][s];
     const row = (hold(g, lowA, p.high_a[t][s]) - lowA) * (highB - lowB + 1);
-    const a = p.actions[p.offsets[t][s] + row + hold(j, lowB, highB) - lowB];
+    const a = done ?? p.actions[p.offsets[t][s] + row + hold(j, lowB, highB) - lowB];
     g += p.steps_a[t][s][a];
     j += p.steps_b[t][s][a];
     const first = p.thetas_a[t][s][a];
@@ -60,17 +61,17 @@ const kinds = {
     return [a, [g + (u < first ? 1 : 0), j + (rest < second ? 1 : 0)]];
   },
 
-  history(p, t, s, memory, u) {
+  history(p, t, s, memory, u, done) {
     const [actions, states] = p.sizes;
     const edge = memory ?? 0;
     const keys = p.keys.slice(p.levels[t], p.levels[t + 1]);
     const node = edge === -1 ? -1 : keys.indexOf(edge * states + s);
-    if (node === -1) return [Math.floor(u * actions), -1];
-    const a = p.choices[p.levels[t] + node];
+    if (node === -1) return [done ?? Math.floor(u * actions), -1];
+    const a = done ?? p.choices[p.levels[t] + node];
     return [a, node * actions + a];
   },
 
-  paper(p, t, s, memory) {
+  paper(p, t, s, memory, u, done) {
     const totals = memory ?? [0, 0, 0];
     const [zeta, width, offset] = p.scalars;
     let cell = p.choices[t][s];
@@ -79,18 +80,19 @@ const kinds = {
       const total = totals[i] + (i === 0 ? offset : 0);
       cell = cell[hold(Math.floor((total + zeta) / width), 0, last)];
     }
-    return [cell, totals.map((total, i) => total + p.sums[i][t][s][cell])];
+    const a = done ?? cell;
+    return [a, totals.map((total, i) => total + p.sums[i][t][s][a])];
   },
 
-  tracked(p, t, s, memory, u) {
+  tracked(p, t, s, memory, u, done) {
     const [m, inside] = memory ?? [0, null];
     const place = p.entered[m][s];
     const inner = innerOf(p);
-    const [a, after] = kinds[inner.kind](inner, t, place, inside, u);
+    const [a, after] = kinds[inner.kind](inner, t, place, inside, u, done);
     return [a, [p.memories[place][a], after]];
   },
 
-  mixture(p, t, s, memory, u) {
+  mixture(p, t, s, memory, u, done) {
     let [c, inside] = memory ?? [null, null];
     if (c === null && u < p.chance) {
       u = u / p.chance;
@@ -99,13 +101,17 @@ const kinds = {
       c = 0;
       u = (u - p.chance) / (1 - p.chance);
     }
-    if (c > 0) return [p.tables.length ? p.tables[c - 1][t][s] : Math.floor(u * p.actions), [c, inside]];
+    if (c > 0) {
+      const explored = p.tables.length ? p.tables[c - 1][t][s] : Math.floor(u * p.actions);
+      return [done ?? explored, [c, inside]];
+    }
     const inner = innerOf(p);
-    const [a, after] = kinds[inner.kind](inner, t, s, inside, u);
+    const [a, after] = kinds[inner.kind](inner, t, s, inside, u, done);
     return [a, [c, after]];
   },
 
-  network(p, t, s, memory, u) {
+  network(p, t, s, memory, u, done) {
+    if (done !== undefined) return [done, memory];
     let x = s.map((value, i) => {
       const low = p.low[i], range = p.high[i] - p.low[i];
       const held = hold(value, low - 4.5 * range, p.high[i] + 4.5 * range);
@@ -148,16 +154,27 @@ class Playing {
     this.number = number;
     this.step = 0;
     this.memory = null;
+    this.before = null; // the last state, and the memory then
   }
 
-  // The action to do now.
-  act(state) {
-    const { policy, states, actions, seed } = this.document;
-    const u = uniform(seed, this.number, this.step);
-    const [index, memory] = kinds[policy.kind](policy, this.step, read(states, state), this.memory, u);
+  // The action to do now. With `action` the caller acts itself; `executed` is what was done in the
+  // step before, where it was not the answer. The policy goes on from what was done.
+  act(state, { action, executed } = {}) {
+    const { actions } = this.document;
+    if (executed !== undefined)
+      this.memory = this.choose(this.step - 1, this.before.state, this.before.memory, executed)[1];
+    this.before = { state, memory: this.memory };
+    const [index, memory] = this.choose(this.step, state, this.memory, action);
     this.memory = memory;
     this.step += 1;
     return actions.kind === "labels" ? actions.values[index] : index;
+  }
+
+  choose(step, state, memory, action) {
+    const { policy, states, actions, seed } = this.document;
+    const u = uniform(seed, this.number, step);
+    const done = actions.kind === "labels" && action !== undefined ? actions.values.indexOf(action) : action;
+    return kinds[policy.kind](policy, step, read(states, state), memory, u, done);
   }
 }
 

@@ -26,8 +26,10 @@ if (document) {
     let action, memory = null;
     episode.forEach((state, step) => {
       const u = uniform("2", number, step);
-      [action, memory] = kinds[policy.kind](policy, step, state, memory, u);
+      [action] = kinds[policy.kind](policy, step, state, memory, u);
       taken.push(action);
+      const done = number % 2 ? undefined : (step + number / 2) % 2;
+      [action, memory] = kinds[policy.kind](policy, step, state, memory, u, done);
     });
   });
 }
@@ -60,8 +62,10 @@ def test_it_acts_as_the_server_does(kind):
             states.append([state - 0.7] if kind == "network" else state)
             luck = randomness.uniform(2, number, step)
             seen = tuple(states[-1]) if kind == "network" else state
-            action, memory = policy.act(step, seen, memory, luck)
+            action, after = policy.act(step, seen, memory, luck)
             expected.append(action)
+            other = (step + number // 2) % 2  # that somebody else did
+            memory = after if number % 2 else policy.follow(step, seen, memory, luck, other)
         episodes.append(states)
     arrays = {name: array.tolist() for name, array in policy.arrays().items()}
     assert node(policy={"kind": kind, **arrays}, states=episodes) == expected

@@ -73,10 +73,11 @@ class DeskState(Answer):
 
 
 class DeskStep(DeskState):
-    """A step to show; ``choice`` is the index of its action."""
+    """A step to show; ``choice`` is the index of its action, and ``actor`` who acted."""
 
     action: Action
     choice: int
+    actor: str
 
 
 class DeskRecording(Answer):

@@ -79,6 +79,26 @@ def test_a_kind_acts_as_the_server_does(kind):
     assert len(taken) > 1
 
 
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_kind_follows_what_somebody_else_did_as_the_server_does(kind):
+    policy = POLICIES[kind]()
+    arrays = {name: array.tolist() for name, array in policy.arrays().items()}
+    here = policy_of(json.loads(json.dumps({"kind": policy.kind, **arrays})))
+    for episode in range(100):
+        theirs, ours = (), None
+        for step in range(HORIZON):
+            state = int(randomness.uniform(1, episode, step) * STATES)
+            if kind in ("network", "net"):
+                state = (state - 0.7, randomness.uniform(3, episode, step))[: 1 + (kind == "net")]
+            luck = randomness.uniform(2, episode, step)
+            action, _ = policy.act(step, state, theirs, luck)
+            assert here.act(step, state, ours, luck)[0] == action
+            done = (step + episode) % 2
+            theirs = policy.follow(step, state, theirs, luck, done)
+            assert here.act(step, state, ours, luck, done)[0] == done
+            ours = here.act(step, state, ours, luck, done)[1]
+
+
 def some_state(space, rng):
     """A state as a client sends it; some lie beyond the bounds."""
     if space.kind == "discrete":
@@ -110,6 +130,36 @@ def test_a_document_gives_the_servers_own_actions(name, shared_server):
                 episode.label(rng.random() < 0.5)
         agent.delete()
     assert compared == 8 * view.horizon
+
+
+@pytest.mark.parametrize("name", HOSTED)
+def test_a_document_goes_on_from_what_somebody_else_did_as_the_server_does(name, shared_server):
+    rng = random.Random(name)
+    with plaudit.Client(shared_server.url) as client:
+        view = client.create_agent(**LAKE | {"name": f"other {name}", "seed": 11} | HOSTED[name])
+        agent = client.agent(view.id)
+        every = view.actions.values or range(view.actions.n)
+        for _ in range(4):
+            with agent.episode() as episode:
+                here = Player(client.read_policy(agent.id, episode=episode.id)).play()
+                executed = None
+                while not episode.over:
+                    state, action = some_state(view.states, rng), rng.choice([None, *every])
+                    chosen = episode.act(state, action=action, executed=executed)
+                    assert here.act(state, action=action, executed=executed) == chosen
+                    assert action in (None, chosen)
+                    executed = rng.choice([None, *every])
+                episode.finish(executed=executed)
+                episode.label(rng.random() < 0.5)
+        agent.delete()
+
+
+def test_a_player_refuses_what_was_never_done():
+    playing = Player(document()).play()
+    with pytest.raises(plaudit.InvalidArgument, match="before the first step"):
+        playing.act(0, executed=1)
+    with pytest.raises(plaudit.InvalidArgument, match="not one of the agent's actions"):
+        playing.act(0, action=2)
 
 
 def document(**changes):

@@ -76,6 +76,7 @@ def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
                 state=agent.decode_state(step.state, step.observation),
                 action=agent.actions.decode(step.action),
                 choice=step.action,
+                actor="policy" if step.actor is None else step.actor.value,
             )
             for step in stored.episode.steps
         ],

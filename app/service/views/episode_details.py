@@ -24,7 +24,7 @@ from app.storage.queries import episodes as episode_queries
 from app.storage.queries import policies as policy_queries
 from app.storage.queries import recordings as recording_queries
 from app.storage.queries.episodes import StoredEpisode
-from app.storage.rows import AgentRow, RecordingRow, VersionRow
+from app.storage.rows import Actor, AgentRow, RecordingRow, VersionRow
 from app.wire.agents import AgentView
 from app.wire.episodes import EpisodeSummary, LabelChange, LabelView
 from app.wire.insight import PolicyPoint
@@ -40,10 +40,12 @@ class Visit:
 
 @dataclass(frozen=True)
 class PlayedStep(Visit):
-    """A step of an episode, with the index of its action."""
+    """A step of an episode, with the indices of what was done and of what the policy chose."""
 
     step: int
     action: int
+    answered: int
+    actor: Actor | None  # who acted, if it was not the policy
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,14 @@ class EpisodeDetailViews:
             ),
             agent=agent_view(stored.agent, hosted),
             steps=[
-                PlayedStep(step.state, step.observation, step.step, step.action)
+                PlayedStep(
+                    step.state,
+                    step.observation,
+                    step.step,
+                    step.action,
+                    step.answered,
+                    step.actor,
+                )
                 for step in stored.episode.steps
             ],
             final=None if row.final is None else Visit(row.final, row.final_observation),

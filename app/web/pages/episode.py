@@ -13,11 +13,11 @@ from app.api.http.auth import READ, READ_EPISODES
 from app.api.http.dependencies import EpisodeDetailViews
 from app.errors import InvalidValue
 from app.service.access.keys import Caller
-from app.service.views.episode_details import EpisodeDetails, Visit
+from app.service.views.episode_details import EpisodeDetails, PlayedStep, Visit
 from app.service.views.episodes import Prediction
 from app.web.pages.sign_in import PageRoute, page_guard
 from app.web.render.templates import render
-from app.web.render.wording import Names, words
+from app.web.render.wording import ACTORS, Names, words
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -34,6 +34,7 @@ class Moment:
     state: str
     action: str
     share: float | None
+    note: str = ""  # who acted, if it was not the policy
 
 
 @router.get("/episodes/{episode}")
@@ -64,6 +65,7 @@ async def episode_page(
         start=start,
         at_once=_STEPS,
         length=len(moments),
+        assisted=sum(bool(moment.note) for moment in moments),
         strongest=_strongest(moments, details.prediction, final or ""),
         final=final,
         path_points=_path_points(details),
@@ -76,9 +78,25 @@ def _moments(details: EpisodeDetails, names: Names) -> list[Moment]:
     prediction = details.prediction
     shares = [None] * len(details.steps) if prediction is None else prediction.shares
     return [
-        Moment(step.step, _state_words(step, names), names.action(step.action), share)
+        Moment(
+            step.step,
+            _state_words(step, names),
+            names.action(step.action),
+            share,
+            _note(step, names),
+        )
         for step, share in zip(details.steps, shares, strict=True)
     ]
+
+
+def _note(step: PlayedStep, names: Names) -> str:
+    """Who acted in a step, and what the policy had chosen; empty where the policy acted."""
+    if step.actor is None:
+        return ""
+    words = ACTORS[step.actor]
+    if step.answered == step.action:
+        return words
+    return f"{words}; the policy chose {names.action(step.answered)}"
 
 
 def _state_words(visit: Visit, names: Names) -> str:

@@ -29,6 +29,12 @@ MODES = {
     "imported": "imported",
 }
 
+ACTORS = {
+    "client": "done by the client",
+    "override": "somebody stepped in",
+    "fallback": "fallback action, no policy was ready",
+}
+
 
 def percent(share: float | None) -> str:
     """A share such as 63 %, or a dash for None."""

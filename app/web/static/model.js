@@ -53,6 +53,18 @@ function stateName(episode) {
   };
 }
 
+const ACTORS = {
+  client: "done by the client",
+  override: "somebody stepped in",
+  fallback: "fallback action",
+};
+
+/** What was done in a step, and who did it where it was not the policy. */
+function actionName(step, actions) {
+  const name = actions?.[step.choice] ?? words(step.action);
+  return ACTORS[step.actor] ? `${name} (${ACTORS[step.actor]})` : name;
+}
+
 /** The states that an episode visited, with their actions; the final state has none. */
 export function placesOf(episode) {
   const name = stateName(episode);
@@ -62,7 +74,7 @@ export function placesOf(episode) {
     name: name(step),
     numbers: isNumbers(step.state) ? step.state : null,
     choice: step.choice,
-    action: actions?.[step.choice] ?? words(step.action),
+    action: actionName(step, actions),
   }));
   if (episode.final) {
     const { place, state } = episode.final;

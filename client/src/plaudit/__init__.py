@@ -53,6 +53,7 @@ from plaudit.answers.trajectories import (
     ExportedEpisode,
     LoggedCannotTell,
     LoggedLabel,
+    LoggedStepDetail,
     TrajectoriesAnswer,
 )
 from plaudit.client import AsyncClient, Client
@@ -171,6 +172,7 @@ __all__ = [
     "Leased",
     "LoggedCannotTell",
     "LoggedLabel",
+    "LoggedStepDetail",
     "MethodNotAllowed",
     "ModelView",
     "NoPolicy",

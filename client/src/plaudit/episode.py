@@ -77,11 +77,20 @@ class EpisodeCalls:
         return (yield from self._started())
 
     @method
-    def act(self, state: object, *, explain: bool = False) -> Flow[Action]:
+    def act(
+        self,
+        state: object,
+        *,
+        explain: bool = False,
+        action: object = None,
+        executed: object = None,
+    ) -> Flow[Action]:
         """Send the state, get the action to do now.
 
         Steps are numbered, so that a lost answer is asked for again and nothing is recorded
-        twice. ``explain=True`` leaves why in ``answer.explanation``.
+        twice. ``explain=True`` leaves why in ``answer.explanation``. With ``action`` you act
+        yourself and the server records it; ``executed`` is what was done in the step before,
+        where it was not the answer.
         """
         yield from self._started()
         if self.over:
@@ -89,9 +98,10 @@ class EpisodeCalls:
                 f"Episode {self.id} is over ({self._status}), so that it takes no more states. "
                 "Label it, and start another."
             )
-        return self.took(
-            (yield from episodes.take_step(self.id, state, self.length, explain=explain))
+        answer = yield from episodes.take_step(
+            self.id, state, self.length, explain=explain, action=action, executed=executed
         )
+        return self.took(answer)
 
     def took(self, answer: StepAnswer) -> Action:
         """Take in the answer to a step that was sent by other means, such as with many others."""
@@ -102,16 +112,22 @@ class EpisodeCalls:
 
     @method
     def finish(
-        self, state: object = None, *, terminated: bool | None = None, label: object = None
+        self,
+        state: object = None,
+        *,
+        terminated: bool | None = None,
+        label: object = None,
+        executed: object = None,
     ) -> Flow[EpisodeSummary]:
         """End the episode in a state before its horizon, or report where the last step led.
 
         ``terminated=False`` says that it was cut off there, not ended by the environment. A
-        ``label`` is stored together with the end.
+        ``label`` is stored together with the end. ``executed`` is what was done in the last step,
+        where it was not the answer.
         """
         yield from self._started()
         found = yield from episodes.finish_episode(
-            self.id, state, terminated=terminated, label=label
+            self.id, state, terminated=terminated, label=label, executed=executed
         )
         return self.learn(found)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from plaudit.answers.steps import Problem, StepAnswer
-from plaudit.answers.values import Action, Label, Learning, Metadata, Mode, State, Status
+from plaudit.answers.values import Action, Actor, Label, Learning, Metadata, Mode, State, Status
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +47,16 @@ class StartedEpisode(EpisodeSummary):
 
 @dataclass(frozen=True)
 class StepView:
-    """One step of an episode; ``share`` is what it adds to the log-odds of a good label."""
+    """One step of an episode; ``share`` is what it adds to the log-odds of a good label.
+
+    ``action`` is what was done, ``answered`` what the policy chose, and ``actor`` who acted.
+    """
 
     step: int
     state: State
     action: Action
+    answered: Action
+    actor: Actor
     share: float | None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from plaudit.answers.values import Action, Label, Learning, Metadata, Mode, State, Status
 
@@ -25,6 +26,15 @@ class LoggedCannotTell:
 
 
 @dataclass(frozen=True)
+class LoggedStepDetail:
+    """A step in which somebody else than the policy acted; ``answered`` is what it chose."""
+
+    step: int
+    actor: Literal["client", "override", "fallback"]
+    answered: Action | None = None
+
+
+@dataclass(frozen=True)
 class ExportedEpisode:
     """One line of an export. `import_trajectories` takes it back as it is."""
 
@@ -43,6 +53,7 @@ class ExportedEpisode:
     learn_transitions: bool = True
     external_id: str | None = None
     metadata: Metadata = field(default_factory=dict)
+    step_details: list[LoggedStepDetail] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

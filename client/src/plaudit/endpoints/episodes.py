@@ -28,6 +28,7 @@ def start_episode(
     labels_wanted: int | None = None,
     wait: Wait | None = None,
     state: object = None,
+    action: object = None,
     idempotency_key: str | None = None,
 ) -> Flow[StartedEpisode]:
     """Start an episode; its policy is pinned now.
@@ -37,7 +38,7 @@ def start_episode(
     agent's specification says, which waits unless it says otherwise. ``mode="exploit"`` plays
     without exploration, and ``mode="evaluate"`` also wants no label;
     ``learn_transitions=False`` then learns nothing from it. With a first ``state`` the answer has
-    the ``first_step``.
+    the ``first_step``; with an ``action`` the client does that one itself.
     """
     body = given(
         mode=mode,
@@ -47,6 +48,7 @@ def start_episode(
         labels_wanted=labels_wanted,
         wait=wait,
         state=state,
+        action=action,
     )
     where = path("agents", agent, "episodes")
     reply = yield json_request("POST", where, body, idempotent(idempotency_key))
@@ -54,14 +56,24 @@ def start_episode(
 
 
 def take_step(
-    episode: str, state: object, step: int | None = None, *, explain: bool = False
+    episode: str,
+    state: object,
+    step: int | None = None,
+    *,
+    explain: bool = False,
+    action: object = None,
+    executed: object = None,
 ) -> Flow[StepAnswer]:
     """Send a state, get an action.
 
     With ``step``, which counts from 0, a lost answer is asked for again; without it the call is
     not repeated, because the server could not tell a retry from the next step.
+
+    With ``action`` the caller acts itself, as in a demonstration, and the server records it.
+    ``executed`` is what was done in the step before, where it was not the answer: a safety layer
+    or a person stepped in.
     """
-    body = given(state=state, step=step, explain=explain or None)
+    body = given(state=state, step=step, explain=explain or None, action=action, executed=executed)
     where = path("episodes", episode, "steps")
     reply = yield json_request("POST", where, body, safe=step is not None)
     return parse(StepAnswer, reply.json())
@@ -75,15 +87,22 @@ def finish_episode(
     label: object = None,
     comment: str | None = None,
     labeller: str | None = None,
+    executed: object = None,
 ) -> Flow[EpisodeSummary]:
     """End an episode before its horizon, in a state; or report where its last step led.
 
     ``terminated=False`` says that it was cut off there, not ended by the environment. A ``label``
-    is stored together with the end.
+    is stored together with the end. ``executed`` is what was done in the last step, where it was
+    not the answer.
     """
     where = path("episodes", episode, "finish")
     body = given(
-        state=state, terminated=terminated, label=label, comment=comment, labeller=labeller
+        state=state,
+        terminated=terminated,
+        label=label,
+        comment=comment,
+        labeller=labeller,
+        executed=executed,
     )
     reply = yield json_request("POST", where, body)
     return (yield from _ended(episode, reply, ("awaiting_label", "completed", "labelled")))

@@ -14,6 +14,7 @@ from plaudit.answers.trajectories import (
     ExportedEpisode,
     LoggedCannotTell,
     LoggedLabel,
+    LoggedStepDetail,
     TrajectoriesAnswer,
 )
 from plaudit.endpoints.body import given, idempotent, path
@@ -22,11 +23,16 @@ from plaudit.errors import InvalidArgument, UnexpectedAnswer
 
 @dataclass(frozen=True)
 class Step:
-    """One step of many; ``step`` makes a retry safe."""
+    """One step of many; ``step`` makes a retry safe.
+
+    ``action`` and ``executed`` are for steps in which somebody else acts: see `take_step`.
+    """
 
     episode: str
     state: object
     step: int | None = None
+    action: object = None
+    executed: object = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,7 @@ class Trajectory:
     undecided: list[LoggedCannotTell] = field(default_factory=list)
     labels_wanted: int | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
+    step_details: list[LoggedStepDetail] = field(default_factory=list)
 
 
 TrajectoryLike = Trajectory | ExportedEpisode | Mapping[str, object]

@@ -29,7 +29,12 @@ class Net:
         self._first, self._horizon = document["first"], document["horizon"]
 
     def act(
-        self, step: int, state: Sequence[float], memory: int | None, u: float
+        self,
+        step: int,
+        state: Sequence[float],
+        memory: int | None,
+        u: float,
+        done: int | None = None,
     ) -> tuple[int, int | None]:
         """The action that is worth most."""
         z = [
@@ -46,8 +51,9 @@ class Net:
             for a in range(len(worth) if share > 0.0 else 0):
                 value = self._value(step, i, a, logit)
                 worth[a] += share * (value * self._factors[i][a] + self._bonuses[i][a])
+        action = worth.index(max(worth)) if done is None else done
         counts = self._first < self._horizon
-        return worth.index(max(worth)), round((logit - self._offset) / _UNIT) if counts else None
+        return action, round((logit - self._offset) / _UNIT) if counts else None
 
     def _value(self, step: int, i: int, a: int, logit: float) -> float:
         """What action a is worth in centre i before hazard and bonus."""

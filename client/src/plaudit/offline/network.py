@@ -24,8 +24,12 @@ class Network:
             for i in range(count)
         ]
 
-    def act(self, step: int, state: Sequence[float], memory: None, u: float) -> tuple[int, None]:
+    def act(
+        self, step: int, state: Sequence[float], memory: None, u: float, done: int | None = None
+    ) -> tuple[int, None]:
         """The first action whose summed probability is beyond u."""
+        if done is not None:
+            return done, memory
         outputs = self._outputs(
             [self._input(*part) for part in zip(state, self._bounds, strict=True)]
         )

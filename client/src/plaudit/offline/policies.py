@@ -1,7 +1,8 @@
 """The kinds of policies, as the server's documentation of policies describes them.
 
 A policy maps (step, state, memory, u) to (action, memory). States and actions are indices, the
-memory is None when an episode begins, and u is a random number in [0, 1).
+memory is None when an episode begins, and u is a random number in [0, 1). With ``done``, the action
+that somebody else did, the memory is the one after that.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ Seen = int | Sequence[float]
 class Policy(Protocol):
     """Chooses actions."""
 
-    def act(self, step: int, state: Any, memory: Any, u: float) -> tuple[int, Any]:
+    def act(
+        self, step: int, state: Any, memory: Any, u: float, done: int | None = None
+    ) -> tuple[int, Any]:
         """The action, and the memory after it."""
 
 
@@ -36,9 +39,11 @@ class Uniform:
     def __init__(self, document: Document) -> None:
         self._actions: int = document["actions"]
 
-    def act(self, step: int, state: int, memory: None, u: float) -> tuple[int, None]:
+    def act(
+        self, step: int, state: int, memory: None, u: float, done: int | None = None
+    ) -> tuple[int, None]:
         """The action that u falls on."""
-        return floor(u * self._actions), memory
+        return floor(u * self._actions) if done is None else done, memory
 
 
 class Markov:
@@ -47,9 +52,11 @@ class Markov:
     def __init__(self, document: Document) -> None:
         self._actions: list[list[int]] = document["actions"]
 
-    def act(self, step: int, state: int, memory: None, u: float) -> tuple[int, None]:
+    def act(
+        self, step: int, state: int, memory: None, u: float, done: int | None = None
+    ) -> tuple[int, None]:
         """The action of the table."""
-        return self._actions[step][state], memory
+        return self._actions[step][state] if done is None else done, memory
 
 
 class Grid:
@@ -60,11 +67,14 @@ class Grid:
         self._actions, self._weights = document["actions"], document["weights"]
         self._delta, self._clip = document["delta"], document["clip"]
 
-    def act(self, step: int, state: int, memory: int | None, u: float) -> tuple[int, int]:
+    def act(
+        self, step: int, state: int, memory: int | None, u: float, done: int | None = None
+    ) -> tuple[int, int]:
         """The action, and the logit with its step; u rounds it."""
         gathered = memory or 0
         low, high, offset = (rows[step][state] for rows in self._rows)
         action: int = self._actions[offset + hold(gathered, low, high) - low]
+        action = action if done is None else done
         grown = min(max(self._weights[step][state][action] / self._delta, -1e9), 1e9)
         whole = floor(grown)
         return action, hold(gathered + whole + (u < grown - whole), *self._clip)
@@ -81,13 +91,19 @@ class Reward:
         self._actions, self._top = document["actions"], document["top"]
 
     def act(
-        self, step: int, state: int, memory: tuple[int, int] | None, u: float
+        self,
+        step: int,
+        state: int,
+        memory: tuple[int, int] | None,
+        u: float,
+        done: int | None = None,
     ) -> tuple[int, tuple[int, int]]:
         """The action, and both counters with their step; u rounds them."""
         first, second = memory or (0, 0)
         low_a, high_a, low_b, high_b, offset = (rows[step][state] for rows in self._rows)
         row = (hold(first, low_a, high_a) - low_a) * (high_b - low_b + 1)
         action: int = self._actions[offset + row + hold(second, low_b, high_b) - low_b]
+        action = action if done is None else done
         step_a, step_b, p, q = (moves[step][state][action] for moves in self._moves)
         first, second = first + step_a, second + step_b
         if second >= self._top:
@@ -104,15 +120,17 @@ class History:
         self._levels, self._keys = document["levels"], document["keys"]
         self._choices = document["choices"]
 
-    def act(self, step: int, state: int, memory: int | None, u: float) -> tuple[int, int]:
+    def act(
+        self, step: int, state: int, memory: int | None, u: float, done: int | None = None
+    ) -> tuple[int, int]:
         """The action of the tree; any action, if the history is not in it."""
         edge = memory or 0
         begin, end = self._levels[step], self._levels[step + 1]
         key = edge * self._states + state
         place = bisect_left(self._keys, key, begin, end)
         if edge == -1 or place == end or self._keys[place] != key:
-            return floor(u * self._actions), -1
-        action: int = self._choices[place]
+            return floor(u * self._actions) if done is None else done, -1
+        action: int = self._choices[place] if done is None else done
         return action, (place - begin) * self._actions + action
 
 
@@ -124,7 +142,12 @@ class Paper:
         self._sums, self._choices = document["sums"], document["choices"]
 
     def act(
-        self, step: int, state: int, memory: tuple[float, ...] | None, u: float
+        self,
+        step: int,
+        state: int,
+        memory: tuple[float, ...] | None,
+        u: float,
+        done: int | None = None,
     ) -> tuple[int, tuple[float, ...]]:
         """The action at the cell of the sums so far."""
         totals = memory or (0.0, 0.0, 0.0)
@@ -136,7 +159,7 @@ class Paper:
         )
         for cell in cells:
             choices = choices[cell]
-        action: int = choices
+        action: int = choices if done is None else done
         moved = zip(totals, self._sums, strict=True)
         return action, tuple(total + table[step][state][action] for total, table in moved)
 
@@ -151,12 +174,17 @@ class Tracked:
         self._inner = policy_of(inner)
 
     def act(
-        self, step: int, state: int, memory: tuple[int, Any] | None, u: float
+        self,
+        step: int,
+        state: int,
+        memory: tuple[int, Any] | None,
+        u: float,
+        done: int | None = None,
     ) -> tuple[int, tuple[int, Any]]:
         """The action of the policy behind the automaton."""
         held, inside = memory or (0, None)
         place = self._entered[held][state]
-        action, inside = self._inner.act(step, place, inside, u)
+        action, inside = self._inner.act(step, place, inside, u, done)
         return action, (self._memories[place][action], inside)
 
 
@@ -171,7 +199,12 @@ class Mixture:
         self._inner = policy_of(inner)
 
     def act(
-        self, step: int, state: int, memory: tuple[int, Any] | None, u: float
+        self,
+        step: int,
+        state: int,
+        memory: tuple[int, Any] | None,
+        u: float,
+        done: int | None = None,
     ) -> tuple[int, tuple[int, Any]]:
         """The action of what the coin chose."""
         if memory is not None:
@@ -182,12 +215,12 @@ class Mixture:
         else:
             u, chosen, inside = (u - self._chance) / (1.0 - self._chance), 0, None
         if chosen == 0:
-            action, inside = self._inner.act(step, state, inside, u)
+            action, inside = self._inner.act(step, state, inside, u, done)
         elif self._tables:
             action = self._tables[chosen - 1][step][state]
         else:
             action = floor(u * self._actions)
-        return action, (chosen, inside)
+        return action if done is None else done, (chosen, inside)
 
 
 def _net(document: Document) -> Policy:

@@ -32,6 +32,16 @@ def action_of(space: Space, index: int) -> Action:
     return index
 
 
+def index_of(space: Space, action: object) -> int:
+    """The index of an action as it is sent."""
+    value = plain(action, "action")
+    if space.kind == "labels" and space.values is not None and value in space.values:
+        return space.values.index(str(value))
+    if space.kind == "discrete" and type(value) is int and 0 <= value < (space.n or 0):
+        return value
+    raise InvalidArgument(f"The action is {value!r}, which is not one of the agent's actions.")
+
+
 def _number(value: object, n: int) -> int:
     if type(value) is int and 0 <= value < n:
         return value

@@ -425,3 +425,30 @@ class TestOptions:
             agent.finish(number, Trajectory.observed(seen, np.array([number % 3, 0, 1])))
             agent.label(number, number % 2)
         assert np.isfinite(agent.plan(999).policy.probabilities(seen)).all()
+
+
+def test_steps_of_somebody_else_are_left_out_of_the_gradient():
+    """The same labels teach the same as if those steps had not been there, and it says so."""
+    plain, assisted = agent_of(), agent_of()
+    for number in range(BATCH):
+        seen = shown(number)
+        actions = right(seen)
+        foreign = np.array([number % 2 == 1, False, True])
+        own = ~foreign
+        assisted.finish(number, Trajectory.observed(seen, actions, foreign=foreign))
+        plain.finish(number, Trajectory.observed(seen[own], actions[own]))
+        for agent in (plain, assisted):
+            agent.label(number, number % 2)
+    assert (assisted.plan(BATCH).policy.theta == plain.plan(BATCH).policy.theta).all()
+    first = Trajectory.observed(shown(0), right(shown(0)))
+    everything = agent_of()
+    for number in range(BATCH):
+        everything.finish(number, first if number == 0 else assisted.experience.episodes[number])
+        everything.label(number, number % 2)
+    assert (everything.plan(BATCH).policy.theta != plain.plan(BATCH).policy.theta).any()
+    assert any("left out of the gradient" in warning for warning in assisted.warnings())
+    assert not any("left out" in warning for warning in plain.warnings())
+    restored = restore_agent(assisted.spec, assisted.snapshot())
+    for number in range(BATCH):
+        mine, theirs = (a.experience.episodes[number].foreign for a in (assisted, restored))
+        assert (mine == theirs).all()
