@@ -142,8 +142,8 @@ STARTED_EPISODE: dict[str, Any] = {
 EPISODE_VIEW: dict[str, Any] = {
     **EPISODE_SUMMARY,
     "steps": [
-        {"step": 0, "state": 0, "action": 1, "share": 0.0},
-        {"step": 1, "state": 4, "action": 2, "share": 0.0},
+        {"step": 0, "state": 0, "action": 1, "answered": 1, "actor": "policy", "share": 0.0},
+        {"step": 1, "state": 4, "action": 2, "answered": 0, "actor": "override", "share": 0.0},
     ],
     "final": 15,
     "terminated": True,
