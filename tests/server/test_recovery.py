@@ -12,8 +12,8 @@ from app.agents import make_agent
 from app.learning.randomness import uniform
 from app.planning.policies.registry import unpack_policy
 from app.service.agents.specification import agent_spec, read_specification
+from app.service.episodes.trajectories import trajectory_to_learn
 from app.service.runtime.ids import read_agent_id, read_episode_id
-from app.service.training.worker import trajectory
 from app.storage.queries import episodes, events, policies, steps, training
 from app.storage.reader import Reader
 from tests.support.running import (
@@ -172,7 +172,8 @@ def planned(spec, log, played, row):
             break
         one = played[event.episode]
         if event.kind == "finished":
-            agent.finish(event.episode, trajectory(one, event.final_known, observes=False))
+            trajectory = trajectory_to_learn(one, event.final_known, observes=False)
+            agent.finish(event.episode, trajectory)
         elif event.kind == "reported":
             agent.report(event.episode, one.row.final, one.row.ended)
         elif event.kind == "labelled":

@@ -25,6 +25,7 @@ from app.service.labelling.slots import GivenLabel
 from app.service.runtime.commit import Commits
 from app.service.runtime.event_bus import EventBus, Listener
 from app.simulation.environment import Environment
+from app.wire.steps import Step
 
 log = logging.getLogger(__name__)
 
@@ -189,7 +190,8 @@ class Demos:
         episode = await self._lifecycle.start(demo.agent, request)
         state = environment.reset(np.random.default_rng((demo.request.seed, index)))
         while not environment.done:
-            taken = await self._stepping.step(episode.id, environment.steps, state)
+            step = Step(step=environment.steps, state=state)
+            taken = await self._stepping.step(episode.id, step)
             state, _ = environment.step(taken.action)
         label = GivenLabel(environment.label(), LABELLER) if demo.is_simulated else None
         ended = environment.ended
