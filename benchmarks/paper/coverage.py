@@ -26,12 +26,20 @@ from app.learning.paper.confidence import beta, kappa
 from app.learning.randomness import generator
 from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
+from benchmarks.records import Columns
 
 Record = dict[str, Any]
 
 SPACES = Spaces(2, 2, 2)
 BOUND, EPISODES = 3.0, 100
 DELTAS = (0.5, 0.2, 0.1, 0.05, 0.01)
+COLUMNS = {
+    "seed": "of the weights, the choices and the labels",
+    "episode": "t, counted from 1",
+    "label": "1 good, 0 bad",
+    "error": "the largest |mu(w*.phi) - mu(w_hat_t.phi)| / (sqrt(kappa) ||phi||_{Sigma_t^-1}) of "
+    "all trajectories; the event holds where it is at most beta_t(delta)",
+}
 _WORLD = 302  # address of the generators
 
 
@@ -50,26 +58,33 @@ def trajectories() -> Floats:
     return np.array(rows)
 
 
-def measure(seed: int) -> Record:
-    """One run: for every delta the largest error in units of what the event allows."""
+def measure(seed: int) -> list[Record]:
+    """One run, a row an episode: the largest error in units of what beta_t multiplies."""
     rng, phi = generator(seed, _WORLD), trajectories()
     d = phi.shape[1]
     truth = rng.normal(size=d)
     truth *= BOUND / float(np.linalg.norm(truth))
     means, k = expit(phi @ truth), float(kappa(BOUND))
     data, estimator = LabelledTrajectories(d), LogisticEstimator()
-    sigma, errors = k * np.eye(d), np.zeros(EPISODES)
+    sigma, rows = k * np.eye(d), []
     for t in range(1, EPISODES + 1):
         guess = expit(phi @ estimator.fit(data, np.ones(d)).weights)
         norms = np.sqrt(np.einsum("kd,kd->k", phi, np.linalg.solve(sigma, phi.T).T))
-        errors[t - 1] = (np.abs(means - guess) / (math.sqrt(k) * norms)).max()
+        error = float((np.abs(means - guess) / (math.sqrt(k) * norms)).max())
         chosen = int(np.argmax(guess + norms)) if t % 2 else int(rng.integers(len(phi)))
-        columns = np.flatnonzero(phi[chosen])
-        data.add((columns, phi[chosen][columns]), int(rng.random() < means[chosen]))
+        columns, label = np.flatnonzero(phi[chosen]), int(rng.random() < means[chosen])
+        data.add((columns, phi[chosen][columns]), label)
         sigma += np.outer(phi[chosen], phi[chosen])
-    episodes = np.arange(1, EPISODES + 1)
-    largest = [float((errors / beta(d, episodes, EPISODES, x, BOUND)).max()) for x in DELTAS]
-    return {"seed": seed, "largest": [float(f"{ratio:.5g}") for ratio in largest]}
+        rows.append({"seed": seed, "episode": t, "label": label, "error": error})
+    return rows
+
+
+def largest(record: Columns) -> Floats:
+    """The largest error of every run in units of what the event allows, (runs, deltas)."""
+    d, t = trajectories().shape[1], record["episode"]
+    ratios = [record["error"] / beta(d, t, EPISODES, delta, BOUND) for delta in DELTAS]
+    return np.array([[ratio[record["seed"] == seed].max() for ratio in ratios]
+                     for seed in np.unique(record["seed"])])  # fmt: skip
 
 
 def interval(successes: int, runs: int, level: float = 0.95) -> tuple[float, float]:

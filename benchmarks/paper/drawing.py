@@ -12,6 +12,7 @@ from app.simulation.curve import COLOURS
 from app.simulation.extras import load_extra
 from app.simulation.tasks.grid import COLUMNS, ROWS
 from benchmarks.goal_grid import GoalGrid
+from benchmarks.records import Columns, where
 
 Record = dict[str, Any]
 
@@ -31,7 +32,7 @@ TITLES = {
 CHECKPOINTS = (300, 600, 1000, 2000)
 
 
-def draw(path: Path, record: list[Record], steps: int) -> None:
+def draw(path: Path, record: Columns, paths: Record, steps: int) -> None:
     """Learning curve, untrained paths, trained paths; a row for each configuration."""
     figure = load_extra("matplotlib.figure").Figure(figsize=(13, 7.4), layout="constrained")
     load_extra("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
@@ -41,15 +42,14 @@ def draw(path: Path, record: list[Record], steps: int) -> None:
         for curve in curves:
             _curve(row[0], curve, record, COLOURS[list(NAMES).index(curve)])
         _frame(row[0], name, steps)
-        runs = [run for run in record if run["name"] == name]
         for panel, moment in zip(row[1:], ("untrained", "trained"), strict=True):
             _grid(panel, f"{name}, {moment}")
-            if runs:
-                _episodes(panel, runs[0]["paths"][moment])
+            if name in paths:
+                _episodes(panel, paths[name][moment])
     figure.savefig(path, dpi=130)
 
 
-def table(record: list[Record]) -> str:
+def table(record: Columns) -> str:
     """Mean and standard deviation over the runs at a few gradient steps, in Markdown."""
     lines = [
         "| settings | runs | " + " | ".join(f"{step} steps" for step in CHECKPOINTS) + " |",
@@ -71,15 +71,17 @@ def _cell(values: NDArray[np.float64]) -> str:
     return f"{values.mean():.4f} ± {spread:.4f}"
 
 
-def _successes(record: list[Record], name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _successes(record: Columns, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The gradient steps (points,) and the success of every run there (runs, points)."""
-    runs = [run for run in record if run["name"] == name]
-    success = np.array([run["success"] for run in runs])
-    every = runs[0]["every"] if runs else 1
-    return np.arange(success.shape[-1], dtype=np.int64) * every, success
+    rows = where(record, name=name) if record else {"seed": np.zeros(0)}
+    runs = len(np.unique(rows["seed"]))
+    if not runs:
+        return np.zeros(0, dtype=np.int64), np.zeros((0, 0))
+    steps = rows["step"].reshape(runs, -1)[0]
+    return steps.astype(np.int64), rows["value"].reshape(runs, -1)
 
 
-def _curve(axes: Any, name: str, record: list[Record], colour: str) -> None:
+def _curve(axes: Any, name: str, record: Columns, colour: str) -> None:
     steps, success = _successes(record, name)
     if not len(success):
         return

@@ -3,8 +3,9 @@
     python -m benchmarks.paper.figure [--runs N] [--only working,literal] [--draw]
 
 Every run drives the agent kind `reinforce` itself. Runs go to a record as they finish and are not
-repeated, so that they can be made a few at a time. From the record the figure is drawn and the
-table in `docs/reinforce.md` is written; with `--draw` that is all that is done.
+repeated, so that they can be made a few at a time. The record has a row for every 25 gradient
+steps, which are 750 episodes: all six million episodes would be too many rows. From the record the
+figure is drawn and the table in `docs/reinforce.md` is written; with `--draw` that is all.
 """
 
 from __future__ import annotations
@@ -24,16 +25,28 @@ from rich.console import Console
 from app.agents import AgentSpec, make_agent
 from app.planning.policies.network import NetworkPolicy
 from app.wire.validation import parse
+from benchmarks import records
 from benchmarks.goal_grid import GoalGrid
 from benchmarks.paper.drawing import draw, table
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 FIGURES, PAGE = DOCS / "figures", DOCS / "reinforce.md"
-RECORD, PICTURE = FIGURES / "paper_experiment.json", FIGURES / "paper_experiment.png"
+RECORD, PICTURE = FIGURES / "paper_experiment.csv.gz", FIGURES / "paper_experiment.png"
+PATHS = FIGURES / "paper_experiment_paths.json"  # of the first run of each configuration
 FIRST_SEED = 5000  # seeds that no setting was chosen on
 BATCH, EVERY = 30, 25
 MARKS = ("<!-- runs: written by benchmarks.paper.figure -->\n", "<!-- end of runs -->\n")
 SHOWN = (10**9, 10**9 + 1)  # the episodes whose paths are drawn; far beyond any that is learned
+
+COLUMNS = {
+    "name": "the configuration",
+    "seed": "of the agent and of the grid's luck",
+    "step": "gradient steps so far, of 30 episodes each",
+    "episode": "episodes so far",
+    "good": "good labels since the row before",
+    "value": "the exact success probability of the policy, over all starts and goals",
+    "regret": "the sum of 1 - value so far, by trapezoids between the rows",
+}
 
 Record = dict[str, Any]
 console = Console()
@@ -57,25 +70,38 @@ CONFIGURATIONS = {
 }
 
 
-def run(name: str, seed: int) -> Record:
-    """Train one agent; its exact success every few gradient steps, and sample paths."""
+def run(name: str, seed: int) -> tuple[list[Record], Record]:
+    """Train one agent: its exact success every few gradient steps, and sample paths."""
     chosen = CONFIGURATIONS[name]
     grid = GoalGrid(chosen.hints)
-    policies = train(grid, {"kind": "reinforce", **chosen.options}, seed, chosen.steps)
+    labels: list[int] = []
+    policies = train(grid, {"kind": "reinforce", **chosen.options}, seed, chosen.steps, labels)
     first = next(policies)
-    success, last = [grid.success(first)], first
+    rows, last = [_row(name, seed, 0, grid.success(first))], first
     for step, policy in enumerate(policies, start=1):
         if step % EVERY == 0:
-            success.append(grid.success(policy))
+            rows.append(_row(name, seed, step, grid.success(policy), rows[-1], sum(labels)))
+            labels.clear()
         last = policy
     paths = {"untrained": _paths(grid, first, seed), "trained": _paths(grid, last, seed)}
-    return {"name": name, "seed": seed, "every": EVERY, "success": success, "paths": paths}
+    return rows, paths
+
+
+def _row(
+    name: str, seed: int, step: int, value: float, before: Record | None = None, good: int = 0
+) -> Record:
+    regret, episode = 0.0, step * BATCH
+    if before is not None:
+        missed = 1.0 - (before["value"] + value) / 2.0
+        regret = before["regret"] + (episode - before["episode"]) * missed
+    row = {"name": name, "seed": seed, "step": step, "episode": episode, "good": good}
+    return row | {"value": value, "regret": regret}
 
 
 def train(
-    grid: GoalGrid, algorithm: dict[str, Any], seed: int, steps: int
+    grid: GoalGrid, algorithm: dict[str, Any], seed: int, steps: int, labels: list[int]
 ) -> Iterator[NetworkPolicy]:
-    """The agent's policy before each gradient step and after the last."""
+    """The agent's policy before each gradient step and after the last; ``labels`` are added to."""
     agent = make_agent(parse(AgentSpec, grid.spec(algorithm, seed)))
     for first in range(0, steps * BATCH, BATCH):
         policy = agent.plan(first).policy
@@ -86,6 +112,7 @@ def train(
             agent.plays(number, first)
             agent.finish(number, played.trajectory)
             agent.label(number, played.label)
+            labels.append(played.label)
     policy = agent.plan(steps * BATCH).policy
     assert isinstance(policy, NetworkPolicy)
     yield policy
@@ -100,8 +127,7 @@ def _paths(grid: GoalGrid, policy: NetworkPolicy, seed: int) -> list[Record]:
 
 def measure(names: list[str], runs: int | None, jobs: int) -> None:
     """Make the runs that are missing, and keep each as soon as it is there."""
-    record = read()
-    known = {(run["name"], run["seed"]) for run in record}
+    known = records.known(records.read(RECORD), "name", "seed")
     wanted = [
         (name, FIRST_SEED + index)
         for name in names
@@ -109,29 +135,23 @@ def measure(names: list[str], runs: int | None, jobs: int) -> None:
     ]
     missing = sorted(set(wanted) - known, key=lambda run: run[1])
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        futures = [pool.submit(run, *job) for job in missing]
+        futures = {pool.submit(run, *one): one for one in missing}
         for count, future in enumerate(as_completed(futures), start=1):
-            record.append(future.result())
-            write(record)
+            keep(*futures[future], *future.result())
             console.print(f"{count} of {len(missing)} runs")
 
 
-def read() -> list[Record]:
-    """The runs made so far."""
-    return json.loads(RECORD.read_text()) if RECORD.exists() else []
+def keep(name: str, seed: int, rows: list[Record], paths: Record) -> None:
+    """Store a run."""
+    records.append(RECORD, rows)
+    records.describe(RECORD, "python -m benchmarks.paper.figure", COLUMNS)
+    if seed == FIRST_SEED:
+        PATHS.write_text(json.dumps(sample_paths() | {name: paths}) + "\n")
 
 
-def write(record: list[Record]) -> None:
-    """Store runs, one a line."""
-    order = list(CONFIGURATIONS)
-    record = sorted(record, key=lambda run: (order.index(run["name"]), run["seed"]))
-    lines = [json.dumps(_rounded(run)) for run in record]
-    FIGURES.mkdir(parents=True, exist_ok=True)
-    RECORD.write_text("[\n" + ",\n".join(lines) + "\n]\n")
-
-
-def _rounded(run: Record) -> Record:
-    return run | {"success": [round(value, 5) for value in run["success"]]}
+def sample_paths() -> Record:
+    """Two sample paths of each configuration, untrained and trained."""
+    return json.loads(PATHS.read_text()) if PATHS.exists() else {}
 
 
 def main() -> None:
@@ -144,8 +164,8 @@ def main() -> None:
     chosen = parser.parse_args()
     if not chosen.draw:
         measure(chosen.only.split(","), chosen.runs, chosen.jobs)
-    record = read()
-    draw(PICTURE, record, CONFIGURATIONS["working"].steps)
+    record = records.read(RECORD)
+    draw(PICTURE, record, sample_paths(), CONFIGURATIONS["working"].steps)
     PAGE.write_text(with_table(PAGE.read_text(), table(record)))
     console.print(table(record), soft_wrap=True)
 

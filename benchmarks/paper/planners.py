@@ -50,6 +50,15 @@ ACCURACIES = (
     0.0001,
 )
 BUDGET = PlanBudget(cells=3e7, bytes=1e9)
+COLUMNS = {
+    "space": "logit: mu(sum w) + sum b; reward: min(mu(sum w) + sum v, 1) + sum b",
+    "planner": "the planner",
+    "seed": "of the random problem",
+    "epsilon": "the accuracy asked for; 0 for none",
+    "loss": "the optimum less the value of the policy, both exact",
+    "gap": "what the planner itself says that it may lose",
+    "cells": "the size of its tables",
+}
 
 
 def problem(space: Space, seed: int) -> PlanningProblem:
@@ -97,7 +106,7 @@ def measure(space: Space, seed: int) -> list[Record]:
                 break
             row = {"space": space, "planner": name, "seed": seed, "epsilon": epsilon}
             loss = best - policy_value(tiny, plan.policy, space)
-            rows.append(row | {"loss": _short(loss), "gap": _short(plan.gap), "cells": plan.cells})
+            rows.append(row | {"loss": loss, "gap": plan.gap, "cells": plan.cells})
     return rows
 
 
@@ -106,7 +115,3 @@ def _accuracies(planner: str) -> tuple[float, ...]:
     if planner == "exact":
         return (0.0,)
     return ACCURACIES if planner == "paper" else tuple(x for x in ACCURACIES if x < 1.0)
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.4g}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,10 @@ from app.learning.paper.regret_bounds import (
     optimism_regret,
 )
 from app.simulation.extras import load_extra
-from benchmarks.paper.coverage import DELTAS, EPISODES, interval
+from benchmarks.paper import algorithm_3
+from benchmarks.paper.coverage import DELTAS, EPISODES, interval, largest
 from benchmarks.paper.regret import CONTENDERS, WORLDS, Known
-
-Record = dict[str, Any]
+from benchmarks.records import Columns, known, read, where
 
 STYLES = {  # Okabe and Ito's colours; the paper's constants are dashed
     "uniform": ("0.35", "-"),
@@ -33,12 +32,13 @@ COVERAGE_COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00")
 FEWEST = 3e-4  # the bottom of a logarithmic axis of shares
 FARTHEST = 1e44  # episodes of the panel of bounds
 FLOOR = 1e-8  # smaller losses are drawn here
-EXPERIMENT = Path("docs/figures/paper_experiment.json")
-BATCH, UNIFORM = 30, 0.0094  # episodes of a gradient step there; success of random moves
+POINTS = 60  # of a curve
+EXPERIMENT = Path(__file__).parents[2] / Path("docs/figures/paper_experiment.csv.gz")
+UNIFORM = 0.0094  # success of random moves there
 _ABOVE = {"textcoords": "offset points", "ha": "center", "fontsize": 9}
 
 
-def draw_regret(path: Path, record: list[Record]) -> None:
+def draw_regret(path: Path, record: Columns) -> None:
     """Measured regret with slopes to hold it against, and the theorems' bounds."""
     figure, axes = _figure((12.5, 13.5), 3, 2)
     for row, (world, make) in zip(axes, WORLDS.items(), strict=False):
@@ -51,17 +51,14 @@ def draw_regret(path: Path, record: list[Record]) -> None:
 
 def _experiment(axes: Any) -> None:
     """The regret of `reinforce` on the paper's grid, from the record of that experiment."""
-    runs = json.loads(EXPERIMENT.read_text())
-    last = 1.0
+    record, last = read(EXPERIMENT), 1.0
     for name, label, colour in (
         ("working", "reinforce", "#0072B2"),
         ("literal", "reinforce, the paper's literal text", "#CC79A7"),
     ):
-        chosen = [run for run in runs if run["name"] == name]
-        missed = 1.0 - np.array([run["success"] for run in chosen])
-        episodes = BATCH * chosen[0]["every"]
-        regret = episodes * np.cumsum((missed[:, 1:] + missed[:, :-1]) / 2.0, axis=1)
-        at = episodes * np.arange(1.0, missed.shape[1])
+        rows = where(record, name=name)
+        regret = rows["regret"].reshape(len(np.unique(rows["seed"])), -1)[:, 1:]
+        at = rows["episode"][1 : regret.shape[1] + 1]
         low, high = np.quantile(regret, (0.1, 0.9), axis=0)
         axes.fill_between(at, low, high, color=colour, alpha=0.1, linewidth=0)
         axes.plot(at, regret.mean(axis=0), color=colour, linewidth=2, label=label)
@@ -73,10 +70,10 @@ def _experiment(axes: Any) -> None:
     axes.legend(frameon=False, fontsize=8.5, loc="upper left")
 
 
-def _measured(axes: Any, world: str, record: list[Record]) -> None:
+def _measured(axes: Any, world: str, record: Columns) -> None:
     last = 1
     for name, contender in CONTENDERS.items():
-        at, regret = regrets(record, world, name)
+        at, regret = regrets(record, world=world, name=name)
         if not len(regret):
             continue
         colour, style = STYLES[name]
@@ -101,7 +98,7 @@ def _slopes(axes: Any, last: int) -> None:
         axes.annotate(name, (last, line[1]), place, textcoords="offset points", ha="right")
 
 
-def _bounds(axes: Any, world: str, known: Known, record: list[Record]) -> None:
+def _bounds(axes: Any, world: str, known: Known, record: Columns) -> None:
     """The bounds as far as it takes until they say something, and the best that was measured."""
     episodes = np.geomspace(10, FARTHEST, 200)
     setting = known.theory
@@ -117,7 +114,7 @@ def _bounds(axes: Any, world: str, known: Known, record: list[Record]) -> None:
         axes.plot(free, second, color="#CC79A7", linewidth=2, label=label)
     axes.plot(episodes, episodes, color="0.35", linestyle="--", linewidth=1.2, label="N, trivial")
     for name in ("exact paper", "explore"):
-        at, regret = regrets(record, world, name)
+        at, regret = regrets(record, world=world, name=name)
         if len(regret):
             label = f"{CONTENDERS[name].label}, measured"
             axes.plot(at, regret.mean(axis=0), color=STYLES[name][0], linewidth=4, label=label)
@@ -126,11 +123,18 @@ def _bounds(axes: Any, world: str, known: Known, record: list[Record]) -> None:
     axes.legend(frameon=False, fontsize=8.5, loc="upper left")
 
 
-def regrets(record: list[Record], world: str, name: str) -> tuple[Floats, Floats]:
-    """The episodes (points,) and the regret of every run there (runs, points)."""
-    runs = [row for row in record if row["world"] == world and row["name"] == name]
-    at = np.array(runs[0]["at"] if runs else [], dtype=np.float64)
-    return at, np.array([row["regret"] for row in runs], dtype=np.float64)
+def regrets(record: Columns, **chosen: Any) -> tuple[Floats, Floats]:
+    """The episodes (points,) and the regret of every run after them (runs, points).
+
+    The points are evenly spread on a logarithmic axis.
+    """
+    rows = where(record, **chosen)
+    runs = len(np.unique(rows["seed"]))
+    if not runs:
+        return np.zeros(0), np.zeros((0, 0))
+    whole = rows["regret"].reshape(runs, -1)
+    at = np.unique(np.geomspace(1, whole.shape[1], POINTS).round().astype(int))
+    return at.astype(np.float64), whole[:, at - 1]
 
 
 def says_something(known: Known) -> tuple[float, float | None]:
@@ -144,12 +148,46 @@ def says_something(known: Known) -> tuple[float, float | None]:
     return first, next(n for n in free if exploration_regret(setting, n, omega) < n)
 
 
-def draw_coverage(path: Path, record: list[Record]) -> None:
+def draw_algorithm_3(path: Path, record: Columns) -> None:
+    """The regret of every run beside N, and the optimism that it rests on."""
+    worlds = list(algorithm_3.EPISODES)
+    figure, axes = _figure((12.5, 4.6 * len(worlds)), len(worlds), 2)
+    for row, world in zip(axes, worlds, strict=True):
+        runs = where(record, world=world)
+        for (seed,) in sorted(known(runs, "seed")):
+            _run_of_algorithm_3(row, where(runs, seed=seed), int(seed))
+        last = runs["episode"].max()
+        row[0].plot([1, last], [1, last], color="0.35", linestyle="--", label="N, trivial")
+        row[0].set(xlabel="episodes N", ylabel="regret", xscale="log", yscale="log")
+        row[0].set_title(f"{world}: regret of whole runs", loc="left", fontweight="bold")
+        row[1].set(xlabel="episode t", ylabel="value", xscale="log")
+        row[1].set_title(f"{world}: what the plan hopes for", loc="left", fontweight="bold")
+        for one in row:
+            one.grid(alpha=0.2)
+            one.spines[["top", "right"]].set_visible(False)
+            one.legend(frameon=False, fontsize=8.5)
+    figure.savefig(path, dpi=110)
+
+
+def _run_of_algorithm_3(row: Any, run: Columns, seed: int) -> None:
+    colour, first = COVERAGE_COLOURS[seed % len(COVERAGE_COLOURS)], seed % 10 == 0
+    explored = int((run["phase"] != "optimism").sum())
+    at = np.unique(np.geomspace(1, len(run["episode"]), 20 * POINTS).round().astype(int)) - 1
+    episodes = run["episode"][at]
+    row[0].plot(episodes, run["regret"][at], color=colour, linewidth=2, label=f"seed {seed}")
+    row[0].axvline(explored + 1, color=colour, linewidth=0.8, linestyle=":")
+    hoped = {"color": "0.2", "linewidth": 1.5, "label": "optimistic value V~" if first else None}
+    row[1].plot(episodes, run["optimistic"][at], **hoped)
+    truth = "value of what is played" if first else None
+    row[1].plot(episodes, run["value"][at], color=colour, linewidth=0.8, label=truth)
+
+
+def draw_coverage(path: Path, record: Columns) -> None:
     """How often the event held, by the share of the radius that is used, and how often not."""
     figure, ((left, right),) = _figure((12.0, 4.6), 1, 2)
-    largest = np.array([row["largest"] for row in record])  # (runs, deltas)
-    runs = len(largest)
-    for delta, ratios, colour in zip(DELTAS, largest.T, COVERAGE_COLOURS, strict=True):
+    found = largest(record)  # (runs, deltas)
+    runs = len(found)
+    for delta, ratios, colour in zip(DELTAS, found.T, COVERAGE_COLOURS, strict=True):
         share = np.arange(1, runs + 1) / runs
         left.step(np.sort(ratios), share, where="post", color=colour, label=f"δ = {delta:g}")
         failed = int((ratios > 1.0).sum())
@@ -173,12 +211,12 @@ def draw_coverage(path: Path, record: list[Record]) -> None:
     figure.savefig(path, dpi=110)
 
 
-def draw_planners(path: Path, record: list[Record]) -> None:
+def draw_planners(path: Path, record: Columns) -> None:
     """The worst loss and the worst certified gap over the problems, by accuracy."""
     figure, ((left, right),) = _figure((12.5, 5.0), 1, 2)
     spaces = (("logit", "fast", "logit space"), ("reward", "reward", "reward space"))
     for axes, (space, ours, title) in zip((left, right), spaces, strict=True):
-        problems = len({row["seed"] for row in record if row["space"] == space})
+        problems = len(np.unique(where(record, space=space)["seed"]))
         for planner, colour in (("paper", "#D55E00"), (ours, "#0072B2")):
             epsilon, loss, gap, _ = worst(record, space, planner)
             if not len(epsilon):
@@ -198,19 +236,17 @@ def draw_planners(path: Path, record: list[Record]) -> None:
     figure.savefig(path, dpi=110)
 
 
-def worst(record: list[Record], space: str, planner: str) -> tuple[Floats, Floats, Floats, Floats]:
+def worst(record: Columns, space: str, planner: str) -> tuple[Floats, Floats, Floats, Floats]:
     """By accuracy: the largest loss, certified gap and number of cells over the problems."""
-    rows = [row for row in record if row["space"] == space and row["planner"] == planner]
+    rows = where(record, space=space, planner=planner)
     # An accuracy that some problem could not afford would be the worst of the easy ones.
-    seeds = {row["seed"] for row in rows}
-    accuracies = sorted({row["epsilon"] for row in rows})
-    same = [[row for row in rows if row["epsilon"] == epsilon] for epsilon in accuracies]
-    kept = [group for group in same if len(group) == len(seeds)]
-    columns = [
-        [max(row[key] for row in group) for group in kept]
+    seeds = len(np.unique(rows["seed"]))
+    groups = [where(rows, epsilon=epsilon) for epsilon in np.unique(rows["epsilon"])]
+    kept = [group for group in groups if len(group["seed"]) == seeds]
+    epsilon, loss, gap, cells = (
+        np.array([group[key].max() for group in kept])
         for key in ("epsilon", "loss", "gap", "cells")
-    ]
-    epsilon, loss, gap, cells = (np.array(column, dtype=np.float64) for column in columns)
+    )
     return epsilon, loss, gap, cells
 
 

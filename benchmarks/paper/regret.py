@@ -30,8 +30,17 @@ from benchmarks.policy_value import policy_value
 Record = dict[str, Any]
 
 SLIP = 0.1  # a step of the corridor goes the other way
+FAILURE = 0.1  # the theorems' delta-bar, of the runs and of the bounds
 _LUCK = 301  # address of the world's generator
-POINTS = 60  # of a curve
+COLUMNS = {
+    "world": "the environment",
+    "name": "the agent kind and its constants",
+    "seed": "of the agent and of the world's luck",
+    "episode": "counted from 1",
+    "label": "1 good, 0 bad; empty where the agent asked for none",
+    "value": "the exact probability of a good label under the policy that was played",
+    "regret": "the sum of optimum - value up to this episode",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +70,7 @@ class Known:
     @property
     def theory(self) -> RegretSetting:
         """What the regret bounds are computed from."""
-        return RegretSetting(self.spaces, len(self.weights), self.bound)
+        return RegretSetting(self.spaces, len(self.weights), self.bound, FAILURE)
 
     def problem(self) -> PlanningProblem:
         """The truth, to plan in."""
@@ -122,30 +131,63 @@ CONTENDERS = {
 }
 
 
-def play(world: str, name: str, seed: int, episodes: int) -> Record:
-    """One run: the regret after a few numbers of episodes, evenly spread on a logarithmic axis."""
-    known, lacks, value = WORLDS[world](), [], 0.0
-    problem = known.problem()
-    optimum = plan_exact(problem).value
-    agent = _agent(known, dict(CONTENDERS[name].algorithm), seed, episodes)
+def play(world: str, name: str, seed: int, episodes: int) -> list[Record]:
+    """One run, a row an episode."""
+    known = WORLDS[world]()
+    agent = make_contender(known, dict(CONTENDERS[name].algorithm), seed, episodes)
+    game, rows = Game(known, agent, seed), []
+    head = {"world": world, "name": name, "seed": seed}
     plan: Plan | None = None
     planned_at = 0
     for number in range(episodes):
         labels = len(agent.experience.labels)
         if plan is None or labels - planned_at >= agent.patience():
             plan, planned_at = agent.plan(number, certify=False), labels
-            value = policy_value(problem, plan.policy)
-        lacks.append(optimum - value)
-        _episode(known, agent, plan, seed, number)
-    at = checkpoints(episodes)
-    regret = np.cumsum(lacks)[np.array(at) - 1]
-    return {"world": world, "name": name, "seed": seed, "at": at, "regret": _short(regret)}
+        rows.append(head | game.episode(number, plan))
+    return rows
 
 
-def _agent(known: Known, algorithm: dict[str, Any], seed: int, episodes: int) -> Agent[Any]:
+class Game:
+    """An agent in a known world: its episodes, and what each of its policies lacks."""
+
+    def __init__(self, known: Known, agent: Agent[Any], seed: int) -> None:
+        self.known, self.agent, self.seed = known, agent, seed
+        self.problem = known.problem()
+        self.optimum = plan_exact(self.problem).value
+        self.regret = 0.0
+        self._valued: tuple[Plan, float] | None = None
+
+    def episode(self, number: int, plan: Plan) -> Record:
+        """Play the plan, and label it where the agent asks for that."""
+        rng, policy = generator(self.seed, _LUCK, number), plan.policy
+        memory: tuple[int, ...] = ()
+
+        def choose(step: int, state: int) -> int:
+            nonlocal memory
+            action, memory = policy.act(step, state, memory, uniform(self.seed, number, step))
+            return action
+
+        trajectory, label = self.known.world.play(choose, rng), None
+        self.agent.finish(number, trajectory)
+        if plan.label_required:
+            logit = float(self.known.world.row(trajectory) @ self.known.weights)
+            label = int(rng.random() < 1.0 / (1.0 + math.exp(-logit)))
+            self.agent.label(number, label)
+        value = self._value(plan)
+        self.regret += self.optimum - value
+        return {"episode": number + 1, "label": label, "value": value, "regret": self.regret}
+
+    def _value(self, plan: Plan) -> float:
+        if self._valued is None or self._valued[0] is not plan:
+            self._valued = plan, policy_value(self.problem, plan.policy)
+        return self._valued[1]
+
+
+def make_contender(known: Known, algorithm: dict[str, Any], seed: int, episodes: int) -> Agent[Any]:
+    """The agent, told what the theorems take to be known of the world."""
     S, A, H = known.spaces.states, known.spaces.actions, known.spaces.horizon
     if algorithm.get("constants") == "paper":
-        algorithm |= {"norm_bound": known.bound, "episodes": episodes}
+        algorithm |= {"norm_bound": known.bound, "episodes": episodes, "delta": FAILURE}
     if algorithm["kind"] == "ucbvi_explore":
         algorithm |= {"episodes": episodes, "omega": known.omega}
     spec = {
@@ -156,30 +198,3 @@ def _agent(known: Known, algorithm: dict[str, Any], seed: int, episodes: int) ->
     agent = make_agent(parse(AgentSpec, spec))
     agent.check_budget()
     return agent
-
-
-def _episode(known: Known, agent: Agent[Any], plan: Plan, seed: int, number: int) -> None:
-    """Play the plan, and label it where the agent asks for that."""
-    rng, policy = generator(seed, _LUCK, number), plan.policy
-    memory: tuple[int, ...] = ()
-
-    def choose(step: int, state: int) -> int:
-        nonlocal memory
-        action, memory = policy.act(step, state, memory, uniform(seed, number, step))
-        return action
-
-    trajectory = known.world.play(choose, rng)
-    agent.finish(number, trajectory)
-    if plan.label_required:
-        logit = float(known.world.row(trajectory) @ known.weights)
-        agent.label(number, int(rng.random() < 1.0 / (1.0 + math.exp(-logit))))
-
-
-def checkpoints(episodes: int) -> list[int]:
-    """About ``POINTS`` whole numbers up to ``episodes``, evenly spread on a logarithmic axis."""
-    spread = np.unique(np.geomspace(1, episodes, POINTS).round().astype(int))
-    return [int(number) for number in spread]
-
-
-def _short(numbers: Floats) -> list[float]:
-    return [float(f"{number:.5g}") for number in numbers]

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from app.learning.paper.regret_bounds import optimism_regret
-from benchmarks.paper.coverage import DELTAS, interval
+from benchmarks.paper import algorithm_3
+from benchmarks.paper.coverage import DELTAS, interval, largest
 from benchmarks.paper.plots import regrets, says_something, worst
 from benchmarks.paper.regret import CONTENDERS, WORLDS
-
-Record = dict[str, Any]
+from benchmarks.records import Columns, known, where
 
 SHARES = (20, 4, 1)  # a run is looked at after these parts of its episodes
 LOSING = 0.01  # in an episode, on average since a quarter of them
 
 
-def regret_table(record: list[Record]) -> str:
+def regret_table(record: Columns) -> str:
     """The mean regret of every kind, how it grows, and what the theorems say."""
     lines: list[str] = []
     for world, make in WORLDS.items():
@@ -42,8 +41,8 @@ def regret_table(record: list[Record]) -> str:
     return "\n".join(lines)
 
 
-def _regret_row(record: list[Record], world: str, name: str) -> tuple[list[int], list[str]] | None:
-    at, regret = regrets(record, world, name)
+def _regret_row(record: Columns, world: str, name: str) -> tuple[list[int], list[str]] | None:
+    at, regret = regrets(record, world=world, name=name)
     if not len(regret):
         return None
     places = [int(np.searchsorted(at, at[-1] / share)) for share in SHARES]
@@ -56,12 +55,32 @@ def _regret_row(record: list[Record], world: str, name: str) -> tuple[list[int],
     return [int(at[place]) for place in places], row
 
 
-def coverage_table(record: list[Record]) -> str:
+def algorithm_3_table(record: Columns) -> str:
+    """How long every run explored, what it lost, and the least that its plans hoped for."""
+    rows = []
+    for world, seed in sorted(known(record, "world", "seed")):
+        run = where(record, world=world, seed=seed)
+        regret, total = run["regret"], len(run["episode"])
+        explored = int((run["phase"] != "optimism").sum())
+        size = algorithm_3.make_agent(world, int(seed)).size
+        parts = [regret[explored - 1], regret[total // 2 - 1], regret[-1]]
+        rows.append([
+            world, f"{seed:.0f}", f"{total:,}", f"{size.n_euler:,} + {size.n_eval:,}",
+            f"{explored:,}", *(f"{part:,.1f}" for part in parts),
+            f"{(parts[2] - parts[1]) / (total - total // 2):.3f}",
+            f"{min(run['optimistic'][explored + 1 :], default=np.nan):.2f}",
+            f"{run['condition'][-1]:.1f}",
+        ])  # fmt: skip
+    heads = ["world", "seed", "N", "N_EUL + N_EVAL", "episodes explored", "regret then"]
+    heads += ["after N / 2", "after N", "lost an episode since N / 2", "least V~"]
+    return "\n".join([*_table([*heads, "condition number of Sigma_N"], rows), ""])
+
+
+def coverage_table(record: Columns) -> str:
     """How often the event held, and what share of the radius would have been enough."""
-    largest, rows = np.array([row["largest"] for row in record]), []
-    runs = len(record)
-    for index, delta in enumerate(DELTAS):
-        ratios = largest[:, index]
+    found, rows = largest(record), []
+    runs = len(found)
+    for delta, ratios in zip(DELTAS, found.T, strict=True):
         held = int((ratios <= 1.0).sum())
         low, high = interval(held, runs)
         enough = float(np.quantile(ratios, 1.0 - delta, method="higher"))
@@ -71,7 +90,7 @@ def coverage_table(record: list[Record]) -> str:
     return "\n".join([*_table([*heads, "share of β that holds in 1 - δ of the runs"], rows), ""])
 
 
-def planners_table(record: list[Record]) -> str:
+def planners_table(record: Columns) -> str:
     """The worst certified gap and the worst loss of every planner, by accuracy."""
     rows = []
     for space, planner in (
@@ -91,8 +110,9 @@ def _table(heads: list[str], rows: list[list[str]]) -> list[str]:
     return ["| " + " | ".join(cells) + " |" for cells in lines]
 
 
-TABLES: dict[str, Callable[[list[Record]], str]] = {
+TABLES: dict[str, Callable[[Columns], str]] = {
     "regret": regret_table,
+    "algorithm_3": algorithm_3_table,
     "coverage": coverage_table,
     "planners": planners_table,
 }

@@ -50,7 +50,7 @@ class Optimist(ModelBased[AnyOptions]):
     """Plans for the estimate of one feature map plus its uncertainty."""
 
     theorem: ClassVar[int] = ALGORITHM_1  # of which the bounds divide delta-bar
-    _optimistic_value: float | None = None  # of the last optimistic plan
+    optimistic_value: float | None = None  # of the last optimistic plan
 
     def _make_beliefs(self) -> list[Belief]:
         if isinstance(self.spec.features, AutoFeatures):
@@ -173,7 +173,7 @@ class Optimist(ModelBased[AnyOptions]):
             beta=self.beta,
             radius=radius,
             width=radius * _widest(learned, self.design(learned)),
-            value=self._optimistic_value,
+            value=self.optimistic_value,
             condition_number=condition,
             condition_bound=self._condition_bound(data.labels),
             sandwich=sandwich_factor(self.spaces.horizon, condition or 1.0) if orthogonal else None,
@@ -196,7 +196,7 @@ class Optimist(ModelBased[AnyOptions]):
             beta=None,
             radius=radius,
             width=radius * _widest(learned, learned.posterior),
-            value=self._optimistic_value,
+            value=self.optimistic_value,
             condition_number=None,
             condition_bound=None,
             sandwich=None,
@@ -242,7 +242,7 @@ class GridOptimist(Optimist[AnyGridOptions]):
             return plan_uniform(self.spec.actions)
         problem = self._optimistic(learned, episode, pending)
         plan = self._plan_optimistic(problem, certify)
-        self._optimistic_value = plan.value
+        self.optimistic_value = plan.value
         return self.plain(learned, plan)
 
     def _plan_optimistic(self, problem: PlanningProblem, certify: bool) -> Plan:

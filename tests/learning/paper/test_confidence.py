@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from app.errors import InvalidValue
-from app.learning.paper.confidence import beta, kappa, rho, xi
+from app.learning.paper.confidence import (
+    ALGORITHM_1,
+    ALGORITHM_3,
+    beta,
+    delta_of_bounds,
+    kappa,
+    rho,
+    xi,
+)
 
 
 def exact_rho(d: int, t: int, N: int, delta: str) -> Decimal:
@@ -96,6 +104,12 @@ def test_xi_never_grows_with_visits() -> None:
     assert (np.diff(xi(np.arange(20_000), 3, 2, 5, 50, 0.2)) <= 0).all()
 
 
+def test_delta_is_split_as_in_the_proofs() -> None:
+    assert delta_of_bounds(0.3, 50) == pytest.approx(0.3 / 300, rel=1e-15)
+    assert delta_of_bounds(0.3, 1, ALGORITHM_1) == pytest.approx(0.05, rel=1e-15)
+    assert delta_of_bounds(0.3, 50, ALGORITHM_3) == pytest.approx(0.3 / 600, rel=1e-15)
+
+
 def test_they_broadcast() -> None:
     assert kappa([0.0, 1.0]).shape == (2,)
     assert rho(3, np.arange(5), 10, 0.1).shape == (5,)
@@ -109,6 +123,10 @@ def test_they_broadcast() -> None:
         (lambda: kappa(-1.0), "bound"),
         (lambda: kappa(701.0), "bound"),
         (lambda: kappa(np.nan), "bound"),
+        (lambda: kappa([1.0, -1.0]), "bound"),
+        (lambda: delta_of_bounds(0.1, 0.5), "episodes"),
+        (lambda: rho(1, [1, -1], 10, 0.1), "episode"),
+        (lambda: rho(1, 1, 10, [0.1, 1.1]), "delta"),
         (lambda: rho(0, 1, 10, 0.1), "dimension"),
         (lambda: rho(1, -1, 10, 0.1), "episode"),
         (lambda: rho(1, 1, 0, 0.1), "episodes"),

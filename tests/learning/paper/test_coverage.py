@@ -35,6 +35,14 @@ def test_it_is_covered_from_omega_squared_over_8_on():
     assert not covered(enough * (1 - 1e-9)).is_covered
 
 
+def test_the_goal_itself_is_enough():
+    """omega = 4: the floor is 1, the goal 2, and these averages add exactly 1."""
+    coverage = Coverage(4.0, np.eye(3))
+    assert coverage.smallest == coverage.goal == 2.0
+    assert coverage.is_covered
+    assert coverage.unreached(9) == (0, [])
+
+
 def test_what_is_given_up_is_left_out():
     coverage = covered([[0.3, 0.0, 0.0], [0.0, 0.05, 0.0]])
     assert coverage.smallest == pytest.approx(OMEGA**2 / 16)
@@ -73,6 +81,20 @@ class TestUnreached:
         np.testing.assert_allclose(np.array(found) @ np.array(found).T, np.eye(5), atol=1e-9)
         worth = np.array(found) @ dense(coverage) @ np.array(found).T
         np.testing.assert_allclose(worth, OMEGA**2 / 16 * np.eye(5), atol=1e-9)
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_each_is_as_close_to_one_feature_as_the_space_allows(self, seed):
+        """By projectors: the feature with the largest share in what is left, projected on it."""
+        rng = np.random.default_rng([4, seed])
+        averages = rng.normal(size=(2, 6)) * rng.random(6)
+        rest = np.eye(6) - np.linalg.pinv(averages) @ averages
+        _, found = covered(9.0 * averages).unreached(9)
+        assert len(found) == 4
+        for direction in found:
+            feature = int(np.argmax(np.diag(rest)))
+            expected = rest[feature] / np.sqrt(rest[feature, feature])
+            np.testing.assert_allclose(direction, expected, atol=1e-9)
+            rest = rest - np.outer(direction, direction)
 
     def test_of_many_only_some_are_named(self):
         count, found = covered(np.zeros((0, 8))).unreached(2)

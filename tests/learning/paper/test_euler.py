@@ -54,6 +54,38 @@ class TestBonus:
         assert confidence(6, 3, 20000.0, 0.05) == pytest.approx(float(expected), rel=1e-14)
 
 
+class TestRanges:
+    """What can still be collected, by enumeration: any state or end may follow any step."""
+
+    def collected(self, reward, first, step):
+        """All sums from a step on that begins with the reward ``first``."""
+        H = len(reward.cells)
+        if step == H - 1:
+            return [first]
+        ends = [first + end for end in reward.ended[step + 1]]
+        for cell in reward.cells[step + 1].ravel():
+            ends += [first + rest for rest in self.collected(reward, cell, step + 1)]
+        return ends
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_bounds_and_span(self, seed):
+        rng = np.random.default_rng([8, seed])
+        ended = np.zeros((4, 3))
+        ended[1:3] = rng.normal(size=(2, 3)) * rng.choice([0.1, 3.0])
+        reward = KnownReward(rng.normal(size=(3, 2, 2)) + rng.normal(size=(3, 1, 1)), ended)
+        least, most = reward.bounds()
+        widths = []
+        for step in range(3):
+            sums = []
+            for place in np.ndindex(2, 2):
+                own = self.collected(reward, reward.cells[step][place], step)
+                assert least[step][place] == pytest.approx(min(own))
+                assert most[step][place] == pytest.approx(max(own))
+                sums += own
+            widths.append(max(sums) - min(sums))
+        assert reward.span() == pytest.approx(max(widths))
+
+
 def naive(reward, model, counts, c, span):
     """EULER one number at a time, from the dense matrix."""
     H, S, A = reward.cells.shape

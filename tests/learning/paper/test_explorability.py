@@ -8,8 +8,10 @@ import pytest
 
 from app.learning.features.one_hot import OneHot
 from app.learning.features.table import Table
+from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.paper.explorability import (
     condition_bound,
+    condition_number,
     euler_episodes,
     evaluation_episodes,
     exploration_bound,
@@ -111,3 +113,26 @@ def test_a_typical_omega_is_half_a_step():
     assert typical_omega(OneHot(SPACES, True, True, True, (3,))) == pytest.approx(0.5)
     assert typical_omega(Table(SPACES, np.full((S, A, 1), 9.0))) == pytest.approx(0.125)
     assert typical_omega(Table(SPACES, np.zeros((S, A, 1)))) == 0.5
+
+
+class TestConditionNumber:
+    def test_it_is_the_ratio_of_the_outer_eigenvalues(self):
+        """Labels of either kind count alike, and a trajectory that came twice counts twice."""
+        rng, data, sigma = np.random.default_rng(1), LabelledTrajectories(4), 0.7 * np.eye(4)
+        for number in range(9):
+            row = rng.normal(size=4)
+            for _ in range(1 + number % 2):
+                data.add((np.arange(4), row), number % 2)
+                sigma += np.outer(row, row)
+        eigenvalues = np.linalg.eigvalsh(sigma)
+        expected = eigenvalues[-1] / eigenvalues[0]
+        assert condition_number(data, 0.7) == pytest.approx(expected, rel=1e-10)
+
+    def test_directions_without_data_have_the_ridge_alone(self):
+        data = LabelledTrajectories(3)
+        data.add((np.array([1]), np.array([2.0])), 1)
+        assert condition_number(data, 0.5) == pytest.approx(4.5 / 0.5, rel=1e-12)
+
+    def test_it_is_left_out_above_500_features(self):
+        assert condition_number(LabelledTrajectories(500), 2.0) == 1.0
+        assert condition_number(LabelledTrajectories(501), 2.0) is None

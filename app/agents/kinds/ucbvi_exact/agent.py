@@ -69,7 +69,7 @@ class UcbviExact(Optimist[UcbviExactOptions]):
         if not self.experience.episodes:
             return plan_uniform(self.spec.actions)
         plan = self._over_histories(self.optimistic(learned, episode, pending))
-        self._optimistic_value = plan.value
+        self.optimistic_value = plan.value
         return plan
 
     def tuned_radius(self, room: float) -> float:

@@ -11,7 +11,7 @@ from app.agents.kinds.ucbvi_explore import agent as ucbvi_explore
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
 from app.learning.features.base import stack_rows
 from app.learning.paper.confidence import beta, kappa
-from app.learning.paper.explorability import condition_bound, eigenvalue_bound
+from app.learning.paper.explorability import eigenvalue_bound
 from app.learning.paper.regret_bounds import Constants, RegretSetting, exploration_regret
 from app.learning.randomness import generator, uniform
 from app.learning.spaces import Spaces
@@ -397,11 +397,14 @@ class TestTheDesign:
         learn(agent, range(explored, explored + 120), world)
         monkeypatch.setattr(ucbvi_explore, "controlled_from", lambda *_: float(explored + 100))
         said = agent.insight().document().optimism
-        t = explored + 120
-        psi = condition_bound(d, 2000, omega, t, explored)
+        t, ridge, scale = explored + 120, float(kappa(1.0)), features.largest_norm()
+        # The printed formulas, worked out here.
+        loops = d * np.log(1 + 16 * 2000 / (d * omega**2))
+        mixture = omega**2 * np.log(1.5) / (32 * d * np.log(loops))
+        grown = t ** (2 / 3) - (explored + 1) ** (2 / 3)
+        psi = 4 / 3 * (t - explored) / (grown * mixture)
         assert said.condition_bound == pytest.approx(psi)
         assert said.condition_number <= psi
-        ridge, scale = float(kappa(1.0)), features.largest_norm()
         rows = np.array(
             [
                 features.values[np.arange(2), one.states, one.actions].sum(axis=0) / scale
@@ -410,7 +413,9 @@ class TestTheDesign:
             ]
         )
         smallest = np.linalg.eigvalsh(ridge * np.eye(d) + rows.T @ rows)[0]
-        assert smallest >= eigenvalue_bound(ridge, d, 2000, omega, t, explored)
+        least = eigenvalue_bound(ridge, d, 2000, omega, t, explored)
+        assert least == pytest.approx(ridge + 0.75 * grown * mixture, rel=1e-12)
+        assert smallest >= least
 
     def test_the_regret_bound_is_that_of_the_theorem(self):
         agent, _, _, omega, _ = self.explored()
