@@ -63,7 +63,7 @@ def test_the_five_lines(names, capsys):
     program = programs(PAGE)[0].replace("200", "8")
     run(program, names)
     assert re.search(r"100 episodes: success 0\.\d\d \(95 %", capsys.readouterr().out)
-    assert names["agent"].view.display == {"kind": "grid", "rows": 4, "cols": 4}
+    assert names["agent"].view.display["cells"]["goal"] == [15]
 
 
 @pytest.mark.slow

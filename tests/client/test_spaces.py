@@ -200,8 +200,12 @@ def test_a_frozen_lake_is_drawn_as_a_grid():
     described = describe(gym.make("FrozenLake8x8-v1"), Cut(), None, None)
     assert described.states.n == 64
     assert described.horizon == 200
-    assert described.display == {"kind": "grid", "rows": 8, "cols": 8}
-    assert describe(gym.make("Taxi-v4"), Cut(), None, None).display is None
+    assert {name: described.display[name] for name in ("kind", "rows", "cols")} == {
+        "kind": "grid",
+        "rows": 8,
+        "cols": 8,
+    }
+    assert described.display["cells"]["hole"] == [19, 29, 35, 41, 42, 46, 49, 52, 54, 59]
 
 
 def test_leaving_the_bounds_is_said_once(recwarn):

@@ -43,7 +43,9 @@ async def create_agent(
 ) -> Response:
     """Create an agent. It plans at once; its first episode waits for that plan."""
     check_metadata(body.metadata, metadata_bytes)
-    display = None if body.display is None else body.display.model_dump(mode="json")
+    display = (
+        None if body.display is None else body.display.model_dump(mode="json", exclude_unset=True)
+    )
     specification = read_specification(
         body.model_dump(mode="json", include=_SPECIFICATION, exclude_unset=True)
     )

@@ -6,8 +6,11 @@ import asyncio
 import logging
 from typing import cast
 
+from pydantic import TypeAdapter
+
 from app.errors import InvalidValue, NotFound, PlauditError, Stale
 from app.service.access.idempotency import Remember
+from app.service.agents.display import check_display
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.agents.specification import Limits, check_limits
 from app.service.episodes.recordings import Recordings
@@ -30,9 +33,11 @@ from app.storage.rows import EpisodeStatus, JsonObject
 from app.storage.unit_of_work import Command
 from app.wire.agents import AgentChanges, Specification
 from app.wire.guidelines import Examples
+from app.wire.specification.display import Display
 
 log = logging.getLogger(__name__)
 
+_DISPLAY: TypeAdapter[Display] = TypeAdapter(Display)
 _EPISODES_AT_ONCE = 200  # of a deleted agent whose steps are removed in one transaction
 
 
@@ -86,6 +91,8 @@ class AgentRegistry:
         guidelines: str | None = None,
     ) -> HostedAgent:
         """Create an agent; it plans for its first episode at once."""
+        if display is not None:
+            check_display(_DISPLAY.validate_python(display), specification)
         notes = await asyncio.to_thread(check_limits, specification, self._limits)
         number = new_agent_number()
         stored = specification.model_dump(mode="json", exclude_unset=True)
@@ -109,6 +116,8 @@ class AgentRegistry:
 
     async def describe(self, agent: HostedAgent, changes: AgentChanges) -> None:
         """Change what does not touch learning, such as its name, its display or its question."""
+        if changes.display is not None:
+            check_display(changes.display, agent.specification)
         if changes.examples is not None:
             await self._check_examples(agent, changes.examples)
         described = cast(AgentDescription, changes.model_dump(mode="json", exclude_unset=True))

@@ -127,8 +127,9 @@ class Demos:
             f"{task.title} (demo)",
             read_specification(task.specification(request.seed)),
             {"demo": {"task": task.name, "judge": request.judge.value}},
-            task.display,
+            world.display,
             remember,
+            task.question,
         )
         best = await asyncio.to_thread(world.optimum)
         demo = Demo(agent, task, request, await asyncio.to_thread(world.uniform), best)

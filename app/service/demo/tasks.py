@@ -16,7 +16,7 @@ class DemoTask:
     name: str
     title: str
     about: str
-    display: JsonObject
+    question: str
     episodes: int  # labels after which its agent plays well
 
     def load(self) -> Task:
@@ -44,14 +44,14 @@ DEMO_TASKS: dict[str, DemoTask] = {
             name="frozenlake-4x4",
             title="Frozen lake",
             about="Cross a slippery lake to the goal in the corner. Holes end the episode.",
-            display={"kind": "grid", "rows": 4, "cols": 4},
+            question="Did it reach the flag without falling into a hole?",
             episodes=150,
         ),
         DemoTask(
             name="grid",
             title="The paper's grid",
             about="Go to the middle of a room of 10 x 15 cells, and stay there for three steps.",
-            display={"kind": "grid", "rows": 10, "cols": 15},
+            question="Was it at the flags in the middle for the last three steps?",
             episodes=200,
         ),
     )

@@ -30,11 +30,11 @@ from app.wire.agents import AgentView
 from app.wire.episodes import EpisodeSummary
 from app.wire.evaluations import EvaluationView
 from app.wire.insight import PolicyPoint
+from app.wire.specification.display import MOST_SQUARES
 from app.wire.specification.spaces import Box
 
 _EPISODES = 15  # listed at once
 _VERSIONS = 10  # listed, the newest first
-_MOST_SQUARES = 10_000  # of a grid that is drawn
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _squares(agent: AgentView) -> int:
     if display is None or display.kind != "grid":
         return 0
     squares = display.rows * display.cols
-    return squares if squares <= _MOST_SQUARES else 0
+    return squares if squares <= MOST_SQUARES and not display.places else 0
 
 
 def _baseline(hosted: HostedAgent, insight: Insight | None) -> float | None:

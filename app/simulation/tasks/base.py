@@ -20,8 +20,8 @@ class Task:
 
     ``transitions[s, a, c]`` is the true model: column ``c < S`` leads to state c, column ``S + e``
     ends the episode in state e. Column ``2 S``, an end in an unknown state, matches the learned
-    models and is never used. ``features`` is the feature map that suits the task, as a client would
-    send it.
+    models and is never used. ``features`` is the feature map that suits the task and
+    ``display`` the drawing, as a client would send them.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Task:
     transitions: Floats  # (S, A, 2 S + 1)
     judge: Judge
     features: JsonObject
+    display: JsonObject | None = None  # how pages draw it
 
     def __post_init__(self) -> None:
         S, A = self.states, self.actions

@@ -12,12 +12,13 @@ from collections.abc import Callable
 import numpy as np
 
 from app.simulation.tasks.base import Task
-from app.simulation.tasks.grid import MOVES, moves
+from app.simulation.tasks.grid import MOVES, drawing, moves
 from app.simulation.tasks.judge import Judge
 
 SIDE, HORIZON = 5, 25
 ITEMS = (SIDE - 1, SIDE * SIDE - 1)  # upper and lower right; the start is upper left
 BOTH = 3
+HELD = ("no item", "the upper item", "the lower item", "both items")
 
 
 def collect(horizon: int = HORIZON) -> Task:
@@ -37,7 +38,17 @@ def collect(horizon: int = HORIZON) -> Task:
         transitions=transitions,
         judge=Judge.of_streak(held == BOTH, 1, actions),
         features={"kind": "one_hot", "over": ["state"], "steps": "all"},
+        display=drawing(SIDE, SIDE, {"start": [0], "item": list(ITEMS)})
+        | {
+            "places": cell.tolist(),
+            "names": [_name(*pair) for pair in zip(held, cell, strict=True)],
+        },
     )
+
+
+def _name(held: int, cell: int) -> str:
+    row, column = divmod(int(cell), SIDE)
+    return f"row {row + 1}, column {column + 1}, with {HELD[int(held)]}"
 
 
 TASKS: dict[str, Callable[[], Task]] = {"collect": collect}

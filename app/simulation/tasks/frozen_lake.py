@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from app.simulation.tasks.base import Task
-from app.simulation.tasks.grid import MOVES, moves
+from app.simulation.tasks.grid import MOVES, drawing, moves
 from app.simulation.tasks.judge import Judge
 
 MAPS = {
@@ -57,6 +57,14 @@ def frozen_lake(side: int, horizon: int) -> Task:
         transitions=transitions,
         judge=Judge.of_end(cells == "G", actions),
         features={"kind": "one_hot", "over": ["state"], "steps": "all"},
+        display=drawing(
+            side,
+            side,
+            {
+                kind: np.flatnonzero(cells == letter).tolist()
+                for kind, letter in (("start", "S"), ("hole", "H"), ("goal", "G"))
+            },
+        ),
     )
 
 

@@ -14,9 +14,11 @@ import numpy as np
 from app.learning.arrays import Integers
 from app.simulation.tasks.base import Task
 from app.simulation.tasks.judge import Judge
+from app.wire.base import JsonObject
 
 # Row and column differences: left, down, right, up, in Gymnasium's order.
 MOVES = ((0, -1), (1, 0), (0, 1), (-1, 0))
+MOVE_NAMES = ["left", "down", "right", "up"]
 ROWS, COLUMNS, HORIZON, LAST = 10, 15, 30, 3
 GOAL = (5, 7)
 
@@ -29,6 +31,11 @@ def moves(rows: int, columns: int) -> Integers:
         for down, right in MOVES
     ]
     return np.stack(target, axis=1)
+
+
+def drawing(rows: int, columns: int, cells: JsonObject) -> JsonObject:
+    """A grid with the kinds of its cells, as pages draw it."""
+    return {"kind": "grid", "rows": rows, "cols": columns, "cells": cells, "actions": MOVE_NAMES}
 
 
 def grid(horizon: int = HORIZON) -> Task:
@@ -45,6 +52,7 @@ def grid(horizon: int = HORIZON) -> Task:
         transitions=transitions,
         judge=Judge.of_streak(near, LAST, actions),
         features={"kind": "one_hot", "over": ["state"], "steps": {"last": LAST}},
+        display=drawing(ROWS, COLUMNS, {"goal": np.flatnonzero(near).tolist()}),
     )
 
 

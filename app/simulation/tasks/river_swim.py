@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from app.simulation.tasks.base import Task
+from app.simulation.tasks.grid import drawing
 from app.simulation.tasks.judge import Judge
 
 LEFT, RIGHT = 0, 1
@@ -40,6 +41,8 @@ def river_swim(states: int, horizon: int, per_visit: float, bar: float) -> Task:
         transitions=transitions,
         judge=Judge.of_points(visits, horizon, unit=per_visit, offset=-bar),
         features={"kind": "one_hot", "over": ["state"], "steps": "all"},
+        display=drawing(1, states, {"start": [0], "goal": [states - 1]})
+        | {"actions": ["swim left", "swim right"]},
     )
 
 

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from app.simulation.tasks.base import Task
-from app.simulation.tasks.grid import MOVES, moves
+from app.simulation.tasks.grid import MOVE_NAMES, MOVES, drawing, moves
 from app.simulation.tasks.judge import Judge
 
 SIDE, HORIZON = 5, 20
@@ -38,6 +38,8 @@ def visit_both(rows: int, columns: int, horizon: int, start: int, name: str) -> 
         transitions=transitions,
         judge=Judge.of_visits(places, cells, target.shape[1]),
         features={"kind": "events", "events": both},
+        display=drawing(rows, columns, {"start": [start], "item": list(places)})
+        | ({} if rows > 1 else {"actions": MOVE_NAMES[:: len(MOVES) // 2]}),
     )
 
 

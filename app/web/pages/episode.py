@@ -126,7 +126,8 @@ def _path_points(details: EpisodeDetails) -> list[tuple[float, float]]:
     display = details.agent.display
     if display is None or display.kind != "grid" or len(details.steps) > _MOST_DRAWN:
         return []
-    places = [step.state for step in details.steps]
+    states = [step.state for step in details.steps]
     if details.final is not None:
-        places.append(details.final.state)
+        states.append(details.final.state)
+    places = [display.places[state] for state in states] if display.places else states
     return [(place % display.cols + 0.5, place // display.cols + 0.5) for place in places]

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from app.service.agents.spaces import BoxCodec, action_codec, state_codec
 from app.wire.agents import AgentView, NewAgent
+from app.wire.specification.display import (
+    Dimension,
+    Display,
+    GridDisplay,
+    LinesDisplay,
+    NamesDisplay,
+    PicturesDisplay,
+    TrackDisplay,
+)
 
 MINUS = "\N{MINUS SIGN}"
 STATUSES = {
@@ -74,29 +84,55 @@ class Names:
     def __init__(self, agent: AgentView | NewAgent) -> None:
         display = agent.display
         self._states, self._actions = state_codec(agent.states), action_codec(agent.actions)
-        self._given = display.values if display is not None and display.kind == "names" else ()
-        self._columns = display.cols if display is not None and display.kind == "grid" else 0
+        self._grid = display if isinstance(display, GridDisplay) else None
+        self._state_names = _state_names(display)
+        self._action_names = () if display is None else display.actions
+        self.dimensions: Sequence[Dimension] = ()
+        if isinstance(display, LinesDisplay | TrackDisplay):
+            self.dimensions = display.dimensions
 
     def state(self, index: int) -> str:
         """A state by its index."""
-        if index < len(self._given):
-            return str(self._given[index])
+        if index < len(self._state_names):
+            return self._state_names[index]
         if isinstance(self._states, BoxCodec):
             return self.observation(self._states.decode(index))
         value = str(self._states.decode(index))
-        if self._columns:
-            row, column = divmod(index, self._columns)
+        if self._grid is not None:
+            places = self._grid.places
+            row, column = divmod(places[index] if places else index, self._grid.cols)
             return f"{value} (row {row + 1}, column {column + 1})"
         return value
 
-    def observation(self, numbers: list[float]) -> str:
+    def observation(self, numbers: Sequence[float]) -> str:
         """An observation: at most eight of its numbers."""
-        shown = [f"{x:.3g}" for x in numbers[:8]] + ["\N{HORIZONTAL ELLIPSIS}"] * (len(numbers) > 8)
-        return f"({', '.join(shown)})"
+        shown = [self._number(i, x) for i, x in enumerate(numbers[:8])]
+        shown += ["\N{HORIZONTAL ELLIPSIS}"] * (len(numbers) > 8)
+        text = ", ".join(shown)
+        return text if self.dimensions else f"({text})"
+
+    def _number(self, i: int, value: float) -> str:
+        text = f"{value:.3g}".replace("-", MINUS)
+        if i >= len(self.dimensions):
+            return text
+        unit = self.dimensions[i].unit
+        return f"{self.dimensions[i].name} {text}" + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
+
+    def dimension(self, i: int) -> str:
+        """One of the observed numbers by its index."""
+        return self.dimensions[i].name if i < len(self.dimensions) else f"number {i}"
 
     def action(self, index: int) -> str:
         """An action by its index."""
+        if index < len(self._action_names):
+            return self._action_names[index]
         return str(self._actions.decode(index))
+
+
+def _state_names(display: Display | None) -> Sequence[str]:
+    if isinstance(display, NamesDisplay):
+        return display.values
+    return display.names if isinstance(display, GridDisplay | PicturesDisplay) else ()
 
 
 def words() -> dict[str, Any]:

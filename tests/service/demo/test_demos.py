@@ -121,5 +121,5 @@ def test_an_unknown_task_creates_no_agent(tmp_path):
 
 @pytest.mark.parametrize("task", DEMO_TASKS.values(), ids=DEMO_TASKS)
 def test_a_grid_is_drawn_with_one_cell_for_each_state(task):
-    display = GridDisplay(**task.display)
+    display = GridDisplay(**task.load().display)
     assert display.rows * display.cols == task.load().states

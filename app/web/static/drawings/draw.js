@@ -4,6 +4,7 @@ import { element } from "../dom.js";
 import { dimensionsOf } from "../model.js";
 import { GridDrawing } from "./grid.js";
 import { LinesDrawing } from "./lines.js";
+import { PicturesDrawing } from "./pictures.js";
 import { StepsDrawing } from "./steps.js";
 import { TrackDrawing } from "./track.js";
 
@@ -15,8 +16,11 @@ export function draw(box, episode, places, outcome, jump = () => {}) {
     return null;
   }
   const dimensions = places.every((place) => place.numbers) ? dimensionsOf(episode) : null;
+  if (display?.kind === "pictures" && places.every((one) => display.values[one.place])) {
+    return new PicturesDrawing(box, places, display, outcome, jump);
+  }
   const grid = display?.kind === "grid" ? display : null;
-  if (grid && places.every((one) => one.place < grid.rows * grid.cols)) {
+  if (grid && places.every((one) => one.square < grid.rows * grid.cols)) {
     return new GridDrawing(box, places, grid, outcome);
   }
   if (dimensions && display?.kind === "track") {

@@ -13,14 +13,14 @@ export function board(display) {
   const { rows, cols } = display;
   const view = svg("svg", { class: "grid", viewBox: `-0.06 -0.06 ${cols + 0.12} ${rows + 0.12}` });
   view.append(svg("rect", { class: "board", width: cols, height: rows, rx: 0.06 }));
-  for (const [state, kind] of cellKinds(display)) {
-    const x = state % cols;
-    const y = Math.floor(state / cols);
+  for (const [square, kind] of cellKinds(display)) {
+    const x = square % cols;
+    const y = Math.floor(square / cols);
     view.append(svg("rect", { class: `cell cell-${kind}`, x, y, width: 1, height: 1 }));
     if (SIGNS[kind]) view.append(sign(x, y, SIGNS[kind], `sign sign-${kind}`));
   }
-  for (const [state, text] of Object.entries(display.texts ?? {})) {
-    view.append(sign(state % cols, Math.floor(state / cols), text, "sign sign-text"));
+  for (const [square, text] of Object.entries(display.texts ?? {})) {
+    view.append(sign(square % cols, Math.floor(square / cols), text, "sign sign-text"));
   }
   if (rows <= MOST_LINES && cols <= MOST_LINES) {
     let lines = "";
@@ -28,8 +28,16 @@ export function board(display) {
     for (let y = 1; y < rows; y++) lines += `M0 ${y}H${cols}`;
     view.append(svg("path", { class: "lines", d: lines }));
   }
+  const walls = (display.borders ?? []).map(([a, b]) => border(Math.min(a, b), Math.max(a, b), cols));
+  if (walls.length) view.append(svg("path", { class: "border", d: walls.join("") }));
   view.append(svg("rect", { class: "frame", width: cols, height: rows, rx: 0.06 }));
   return view;
+}
+
+/** The line between two neighbouring squares. */
+function border(first, second, cols) {
+  const [x, y] = [second % cols, Math.floor(second / cols)];
+  return second === first + 1 ? `M${x} ${y}v1` : `M${x} ${y}h1`;
 }
 
 function sign(x, y, text, className) {
@@ -57,8 +65,8 @@ export class GridDrawing {
   }
 
   #middle(i) {
-    const { place } = this.places[i];
-    return [(place % this.cols) + 0.5, Math.floor(place / this.cols) + 0.5];
+    const { square } = this.places[i];
+    return [(square % this.cols) + 0.5, Math.floor(square / this.cols) + 0.5];
   }
 
   /** The points of the path; a square that is visited again is crossed a little beside. */
@@ -66,9 +74,9 @@ export class GridDrawing {
     const visits = new Map();
     return this.places.map((one, i) => {
       const [x, y] = this.#middle(i);
-      const again = i > 0 && this.places[i - 1].place === one.place;
-      const visit = (visits.get(one.place) ?? -1) + (again ? 0 : 1);
-      visits.set(one.place, visit);
+      const again = i > 0 && this.places[i - 1].square === one.square;
+      const visit = (visits.get(one.square) ?? -1) + (again ? 0 : 1);
+      visits.set(one.square, visit);
       return [x + (((visit * 3) % 7) - 3) * 0.055 * Math.min(visit, 1), y + (((visit * 5) % 7) - 3) * 0.055 * Math.min(visit, 1)];
     });
   }
@@ -93,15 +101,15 @@ export class GridDrawing {
   /** How often each square was visited, in its corner, where that is more than twice. */
   #dwelling() {
     const counts = new Map();
-    for (const { place } of this.places) counts.set(place, (counts.get(place) ?? 0) + 1);
+    for (const { square } of this.places) counts.set(square, (counts.get(square) ?? 0) + 1);
     const group = svg("g", { class: "dwelling" });
     const most = Math.max(...counts.values());
-    for (const [place, count] of counts) {
-      const x = place % this.cols;
-      const y = Math.floor(place / this.cols);
-      const square = svg("rect", { class: "visited", x, y, width: 1, height: 1 });
-      square.style.opacity = 0.05 + (0.2 * count) / most;
-      group.append(square);
+    for (const [square, count] of counts) {
+      const x = square % this.cols;
+      const y = Math.floor(square / this.cols);
+      const shade = svg("rect", { class: "visited", x, y, width: 1, height: 1 });
+      shade.style.opacity = 0.05 + (0.2 * count) / most;
+      group.append(shade);
       if (count < 3) continue;
       const text = svg("text", { class: "count", x: x + 0.94, y: y + 0.94 });
       text.textContent = `${count}×`;

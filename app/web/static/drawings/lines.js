@@ -1,7 +1,7 @@
 // Observations as one small plot per dimension, with a shared cursor and a strip of actions.
 
 import { element, momentColour, svg } from "../dom.js";
-import { amount } from "../model.js";
+import { amount, ends } from "../model.js";
 
 const MOST_DIMENSIONS = 8;
 const MOST_PIECES = 60;
@@ -17,6 +17,22 @@ export function rangeOf(dimension, values) {
   let high = Math.max(...known, finite(dimension.high) ? dimension.high : -Infinity);
   if (!(low < high)) [low, high] = [low - 1, high + 1];
   return [low, high];
+}
+
+/** The tinted parts of a plot: what is not safe, and the goal. */
+function bands({ safe, goal }, low, high, y) {
+  const clip = (value) => Math.min(Math.max(value, low), high);
+  const band = (kind, from, to) => {
+    const [bottom, top] = [y(clip(from)), y(clip(to))];
+    return bottom > top ? [svg("rect", { class: kind, width: 100, y: top, height: bottom - top })] : [];
+  };
+  const parts = [];
+  if (safe) {
+    const [from, to] = ends(safe);
+    parts.push(...band("unsafe", low, from), ...band("unsafe", to, high));
+  }
+  if (goal) parts.push(...band("goal", ...ends(goal)));
+  return parts;
 }
 
 export class LinesDrawing {
@@ -50,11 +66,7 @@ export class LinesDrawing {
     const scale = element("div", "plot-scale quiet");
     scale.append(element("span", "", amount(high, { unit: "" })), element("span", "", amount(low, { unit: "" })));
     const view = svg("svg", { class: "plot", viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" });
-    if (dimension.safe) {
-      const [from, to] = dimension.safe.map(y);
-      view.append(svg("rect", { class: "unsafe", width: 100, y: 0, height: Math.max(0, to) }));
-      view.append(svg("rect", { class: "unsafe", width: 100, y: from, height: Math.max(0, 100 - from) }));
-    }
+    view.append(...bands(dimension, low, high, y));
     if (low < 0 && high > 0) view.append(svg("path", { class: "zero", d: `M0 ${y(0)}H100` }));
     view.append(...this.#curve(values, y));
     const last = values.findLastIndex(Number.isFinite);

@@ -10,6 +10,7 @@ from plaudit._core.values import plain
 from plaudit.answers.agents import Space
 from plaudit.errors import InvalidArgument
 from plaudit.gym.adapter import METADATA, adapt
+from plaudit.gym.display import display_of
 from plaudit.gym.spaces import Cut
 
 
@@ -32,7 +33,7 @@ def describe(env: Any, cut: Cut, algorithm: object, horizon: int | None) -> Desc
         states=adapter.states,
         actions=adapter.actions,
         horizon=horizon if horizon is not None else _horizon(env),
-        display=_display(env, adapter.states),
+        display=display_of(env, adapter.states, adapter.actions),
         metadata={METADATA: kept} if kept else {},
     )
 
@@ -47,12 +48,3 @@ def _horizon(env: Any) -> int:
             "horizon=…, the most steps that an episode may have."
         )
     return int(found)
-
-
-def _display(env: Any, states: Space) -> Mapping[str, object] | None:
-    """A grid, where the environment has a map with one letter for each state."""
-    letters: Any = getattr(getattr(env, "unwrapped", None), "desc", None)
-    shape: tuple[int, ...] = getattr(letters, "shape", ())
-    if len(shape) != 2 or states.n != shape[0] * shape[1]:
-        return None
-    return {"kind": "grid", "rows": int(shape[0]), "cols": int(shape[1])}
