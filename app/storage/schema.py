@@ -260,6 +260,15 @@ versions = Table(
     sqlite_with_rowid=False,
 )
 
+maps = Table(
+    "maps",  # what an agent believed at some of its versions
+    metadata,
+    _agent(),
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("labels", Integer, nullable=False),  # that it knew
+    Column("map", Blob, nullable=False),
+)
+
 knowledge = Table(
     "knowledge",
     metadata,
@@ -332,6 +341,7 @@ OWNED = (
     events,
     plans,
     versions,
+    maps,
     knowledge,
     recordings,
 )

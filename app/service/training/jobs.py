@@ -59,6 +59,7 @@ class LearningResult:
     snapshot: bytes | None = None
     notes: JsonObject = field(default_factory=dict)  # see `notes_of`
     seconds: dict[str, float] = field(default_factory=dict)  # read, fit, plan, pack
+    map: bytes | None = None  # of what the agent believes, at some versions
 
 
 JobResult = LearningResult | list[float] | list[PlanRow]

@@ -98,5 +98,12 @@ def _policy(note: NoteLearned, result: LearningResult, now: int, replaces: bool)
         at=now,
     )
     return PublishPolicy(
-        note, version, result.plans, result.insight, result.snapshot, result.learned, replaces
+        note,
+        version,
+        result.plans,
+        result.insight,
+        result.snapshot,
+        result.learned,
+        result.map,
+        replaces,
     )

@@ -14,6 +14,8 @@ from typing import Any
 
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.base import Agent
+from app.agents.belief_map import MOST_CELLS, pack_map
+from app.agents.insight import Insight, pack_insight
 from app.errors import NotFound, SnapshotError
 from app.learning.world.policy import Policy
 from app.planning.policies.registry import pack_policy, unpack_policy
@@ -40,6 +42,7 @@ from app.storage.rows import EventKind, EventRow, PlanRow
 
 log = logging.getLogger(__name__)
 
+_MAPS_GROW = 1.1  # the labels of a map that is kept, by those of the one before
 WARM_AGENTS = 16  # that a process keeps
 SMALL_SNAPSHOT = 200_000  # bytes; a larger one is taken when the log has grown by a tenth, and
 FEW_EVENTS = 50  # by more than so many: they are quickly learned again, and packing takes as long
@@ -133,6 +136,7 @@ class Worker:
         with self._reader.session() as session:
             warm = self._up_to_date(session, job.agent, job.version)
             pending = _readable(session.read(training.pending_policies, job.agent))
+            mapped = session.read(training.labels_of_last_map, job.agent)
         clock.lap("read")
         if not (warm.is_due() or job.more):
             version = max(warm.version, 0)
@@ -149,7 +153,10 @@ class Worker:
             exploit = agent.plan(_planned_as(warm.event, EXPLOIT), "exploit")
             plans.append(_plan_row(job.agent, warm.event, EXPLOIT, exploit))
         clock.lap("plan")
-        insight, snapshot = agent.packed_insight(), self._snapshot(warm)
+        insight, snapshot = agent.insight(), self._snapshot(warm)
+        packed = None if insight is None else pack_insight(agent.options.kind, insight)
+        labels = len(agent.experience.labels)
+        kept_map = _map(insight, labels) if labels >= _next_map(mapped) else None
         warm.version = warm.plans_known = warm.event
         warm.labels = warm.ends = warm.corrections = 0
         clock.lap("pack")
@@ -159,11 +166,12 @@ class Worker:
             warm.event,
             plans,
             len(agent.experience.episodes),
-            len(agent.experience.labels),
-            insight,
+            labels,
+            packed,
             snapshot,
             notes_of(agent),
             clock.laps,
+            kept_map,
         )
 
     def rank(self, job: RankingJob) -> list[float]:
@@ -276,6 +284,17 @@ class Worker:
         snapshot = warm.agent.snapshot()
         warm.snapshot_event, warm.snapshot_size = warm.event, len(snapshot)
         return snapshot
+
+
+def _next_map(labels: int | None) -> float:
+    """How many labels the next map that is kept has: about forty maps for a thousand labels."""
+    return 0 if labels is None else 1 + _MAPS_GROW * labels
+
+
+def _map(insight: Insight | None, labels: int) -> bytes | None:
+    """What the agent believes, packed; None where that is nothing yet or too large to draw."""
+    found = None if insight is None or labels == 0 else insight.success_map()
+    return None if found is None or len(found.success) > MOST_CELLS else pack_map(found)
 
 
 def _readable(packed: list[bytes]) -> list[Policy]:

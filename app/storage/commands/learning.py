@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from app.errors import Stale
 from app.storage.commands.log import CounterChange, Logged, NewEvent, record
 from app.storage.rows import EpisodeStatus, EventKind, JsonObject, PlanRow, VersionRow
-from app.storage.schema import agents, episodes, knowledge, plans, versions
+from app.storage.schema import agents, episodes, knowledge, maps, plans, versions
 from app.storage.upsert import insert_or_ignore, insert_or_update
 
 
@@ -54,6 +54,7 @@ class PublishPolicy:
     insight: bytes | None
     snapshot: bytes | None  # None keeps the one before
     snapshot_event: int
+    map: bytes | None = None  # of what it believes, where one is kept of this version
     replaces: bool = False  # plans of this version that could not be read
 
     def apply(self, connection: Connection) -> Logged:
@@ -65,6 +66,10 @@ class PublishPolicy:
             DiscardPlans(agent, self.version.version, numbers).apply(connection)
         insert_or_ignore(connection, plans, [asdict(plan) for plan in self.plans])
         insert_or_ignore(connection, versions, [asdict(self.version)])
+        if self.map is not None:
+            version, labels = self.version.version, self.version.labels
+            kept_map = {"agent": agent, "version": version, "labels": labels, "map": self.map}
+            insert_or_ignore(connection, maps, [kept_map])
         known = {
             "agent": agent,
             "snapshot": self.snapshot,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, select
 
 from app.storage.rows import PlanRow, VersionRow, columns_of, typed, typed_or_none
-from app.storage.schema import knowledge, plans, versions
+from app.storage.schema import knowledge, maps, plans, versions
 
 _plans = select(*columns_of(PlanRow, plans))
 _versions = select(*columns_of(VersionRow, versions))
@@ -48,6 +48,20 @@ def version_page(
         query = query.where(versions.c.version < before)
     query = query.order_by(versions.c.version.desc()).limit(limit)
     return typed(VersionRow, connection.execute(query).all())
+
+
+def map_versions(connection: Connection, agent: int) -> list[tuple[int, int]]:
+    """(version, labels) of every version with a map, oldest first."""
+    query = select(maps.c.version, maps.c.labels).where(maps.c.agent == agent)
+    found = connection.execute(query.order_by(maps.c.version)).all()
+    return [(row.version, row.labels) for row in found]
+
+
+def map_bytes(connection: Connection, agent: int, version: int) -> bytes | None:
+    """The packed map of a version."""
+    query = select(maps.c.map).where(maps.c.agent == agent, maps.c.version == version)
+    packed: bytes | None = connection.execute(query).scalar()
+    return packed
 
 
 def insight_bytes(connection: Connection, agent: int) -> bytes | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from app.storage.queries.steps import steps_of
 from app.storage.rows import (
@@ -16,7 +16,7 @@ from app.storage.rows import (
     columns_of,
     typed,
 )
-from app.storage.schema import agents, episodes, knowledge, plans
+from app.storage.schema import agents, episodes, knowledge, maps, plans
 
 _PENDING = 32  # running episodes whose plans a new plan considers; more change little
 _AT_ONCE = 500  # episodes read with one query
@@ -44,6 +44,13 @@ def policy_version(connection: Connection, agent: int) -> int:
     query = select(agents.c.policy_version).where(agents.c.id == agent)
     version: int = connection.execute(query).scalar_one()
     return version
+
+
+def labels_of_last_map(connection: Connection, agent: int) -> int | None:
+    """How many labels the newest map of an agent knew; None before the first."""
+    query = select(func.max(maps.c.labels)).where(maps.c.agent == agent)
+    labels: int | None = connection.execute(query).scalar()
+    return labels
 
 
 def newest_snapshot(connection: Connection, agent: int) -> tuple[bytes | None, int]:
