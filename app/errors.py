@@ -11,7 +11,7 @@ PlauditError
 ├── Unauthenticated      no key, or an unknown or revoked one
 ├── TooManyAttempts      too many failed attempts to sign in; try again later
 ├── Forbidden            a key whose role does not allow it
-├── UnsafeStart          a server that would let anybody in, or that cannot open its database
+├── UnsafeStart          a server that would be open to everyone, or that cannot open its database
 ├── Overloaded           too many requests at once; try again
 │   └── Stale            a change that was decided from an outdated state; load again and retry
 └── StorageUnavailable   nothing was stored and nothing is acknowledged; try again
@@ -27,13 +27,13 @@ from collections.abc import Sequence
 class PlauditError(Exception):
     """Base of every error that Plaudit raises on purpose.
 
-    A subclass hands its own arguments to `Exception`, so that it survives the way from a worker
-    process to its parent, and puts the sentence for people into ``__str__``.
+    A subclass passes its arguments to `Exception`, so that it can be sent from a worker process to
+    its parent. ``__str__`` is the message for people.
     """
 
 
 class InvalidValue(PlauditError):
-    """An invalid value: the field it came in, and what was expected of it."""
+    """An invalid value: its field, and what was expected."""
 
     def __init__(self, field: str, expected: str) -> None:
         super().__init__(field, expected)

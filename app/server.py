@@ -56,7 +56,7 @@ def require_keys(settings: Settings) -> None:
         raise UnsafeStart(
             f"{settings.host} can be reached from other machines and there is no admin key. Set "
             "PLAUDIT_ADMIN_KEY (16 characters or more), or make one with `plaudit keys create NAME "
-            "--role admin`, or set PLAUDIT_ALLOW_ANYONE=true if everybody may do everything"
+            "--role admin`, or set PLAUDIT_ALLOW_ANYONE=true if everyone may do everything"
         )
 
 

@@ -61,7 +61,8 @@ class Settings(BaseSettings):
         description=f"an admin key of {SHORTEST_ADMIN_KEY} characters or more; turns keys on",
     )
     allow_anyone: bool = Field(
-        default=False, description="serve without keys on any address: everybody may do everything"
+        default=False,
+        description="serve without keys on any address: everyone may do everything",
     )
     log_format: Literal["text", "json"] = Field(default="text", description="form of log lines")
     log_level: Literal["debug", "info", "warning", "error"] = Field(

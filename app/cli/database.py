@@ -29,7 +29,7 @@ def backup(
     target: Annotated[Path, typer.Argument(help="File to write; it must not exist.")],
     database_url: DatabaseUrl = None,
 ) -> None:
-    """Copy the database to a file, and its recordings to a folder beside that file.
+    """Copy the database to a file, and its recordings to a folder next to that file.
 
     The server may keep running.
     """

@@ -20,8 +20,7 @@ class Trajectory:
     the rest of the horizon. Without ``ended``, ``final`` is the state that the last action led to.
     ``final`` is -1 if it was not reported.
 
-    An agent that sees k numbers instead of a numbered state has them in ``observations``; every
-    state is then 0.
+    For an agent that observes k numbers, ``observations`` holds them and every state is 0.
     """
 
     states: Integers  # (n,)
@@ -47,7 +46,7 @@ class Trajectory:
 
     @property
     def is_reported(self) -> bool:
-        """Whether somebody has said what the last action led to."""
+        """Whether it is known what the last action led to."""
         return self.final != UNREPORTED or self.final_observation is not None or self.ended
 
     def __len__(self) -> int:

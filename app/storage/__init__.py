@@ -1,1 +1,1 @@
-"""Where everything is kept: tables, the group-commit writer, queries. The only place with SQL."""
+"""The database and blob storage: tables, commands, queries, and the group-commit writer."""

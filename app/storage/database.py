@@ -40,13 +40,13 @@ _READERS = 4
 _PROBE_SECONDS = 2.0
 
 ReadConnection = Connection
-"""What queries run on. Other layers hand it to queries and do nothing else with it."""
+"""The connection of queries. Other layers only pass it on to queries."""
 Transaction = Connection
-"""What commands and queries of one transaction run on; for other layers as opaque."""
+"""The connection of one transaction. Other layers only pass it on to commands and queries."""
 
 
 def now_milliseconds() -> int:
-    """The time of day, which may jump: for people to read and for deadlines, never for order."""
+    """The current time in milliseconds. It may jump, so nothing is ordered by it."""
     return time.time_ns() // 1_000_000
 
 
@@ -99,7 +99,7 @@ class Database:
         self._lock.close()
 
     def _checkpoint(self) -> None:
-        """Make the bare file hold everything, even if another process has it open."""
+        """Move everything into the database file, even if another process has it open."""
         try:
             is_whole = checkpoint(self._write_engine)
         except sqlite3.Error as error:
@@ -113,7 +113,7 @@ class Database:
 def prepare_database(url: str, recordings: str | None = None) -> None:
     """Create the database or migrate it to this version's schema; no server may be using it.
 
-    ``recordings`` is the folder of recordings, by default one beside the database.
+    ``recordings`` is the folder of recordings, by default next to the database.
     """
     with lock_database(url):
         engine = make_writing_engine(url)
@@ -129,7 +129,7 @@ def prepare_database(url: str, recordings: str | None = None) -> None:
 
 @contextmanager
 def transaction(url: str, recordings: str | None = None) -> Iterator[Transaction]:
-    """Open a transaction of its own; a server may be using the database at the same time."""
+    """Open a transaction outside the writer. A server may be using the database."""
     database_file(url).parent.mkdir(parents=True, exist_ok=True)
     engine = make_writing_engine(url)
     try:

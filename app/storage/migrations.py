@@ -20,7 +20,7 @@ from app.storage.blobs.recordings import recordings_folder
 def migrate(engine: Engine, revision: str = "head", blobs: BlobStore | None = None) -> None:
     """Upgrade the database; it is created when it is not there.
 
-    ``blobs`` is where recordings are kept, by default the folder beside the database.
+    ``blobs`` is where recordings are kept, by default the folder next to the database.
     """
     with engine.connect() as connection:
         try:

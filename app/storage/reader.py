@@ -1,4 +1,4 @@
-"""Reading a database from another process: queries that see one moment."""
+"""Read a database from another process, with queries that share one snapshot."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Reader:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """A session; all its queries see the database as it was at the first of them."""
+        """A session. All its queries see the database as of the first query."""
         try:
             self._file.check()
             with self._engine.connect() as connection:

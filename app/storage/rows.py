@@ -16,7 +16,7 @@ from app.wire.base import JsonObject as JsonObject
 
 
 class EpisodeStatus(StrEnum):
-    """Where an episode stands."""
+    """The status of an episode."""
 
     running = "running"
     awaiting_label = "awaiting_label"
@@ -30,7 +30,7 @@ class EpisodeMode(StrEnum):
 
     learn = "learn"
     exploit = "exploit"
-    evaluate = "evaluate"  # its result is kept apart from the model
+    evaluate = "evaluate"  # the model does not learn its result
     imported = "imported"
 
 
@@ -43,7 +43,7 @@ class Actor(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What an entry of an agent's event log says."""
+    """The kind of an entry in an agent's event log."""
 
     finished = "finished"
     reported = "reported"  # what the last step did, or the state that it led to, became known
@@ -51,8 +51,8 @@ class EventKind(StrEnum):
     given_up = "given_up"  # abandoned after it had finished
     labelled = "labelled"
     withdrawn = "withdrawn"
-    settled = "settled"  # the labels that are there decide
-    cannot_tell = "cannot_tell"  # a labeller answered so
+    settled = "settled"  # the existing labels decide
+    cannot_tell = "cannot_tell"  # a labeller answered that the episode cannot be judged
     retracted = "retracted"  # such an answer was withdrawn
     policy = "policy"  # a policy was published
     pinned = "pinned"  # a policy version was pinned
@@ -60,7 +60,7 @@ class EventKind(StrEnum):
 
 
 LABEL_KINDS = frozenset({EventKind.labelled, EventKind.withdrawn})
-# Events that an agent learns from, unless their episode is kept apart from the model.
+# Events that an agent learns from, unless their episode is an evaluation.
 LEARNED_KINDS = frozenset(
     {
         EventKind.finished,
@@ -245,7 +245,7 @@ class PlanRow:
 
     @property
     def is_certified(self) -> bool:
-        """Whether its bounds say anything; a plan made without a model is between 0 and 1."""
+        """Whether its bounds are informative; without a model they are 0 and 1."""
         return self.upper - self.lower < 1.0
 
 
@@ -303,7 +303,7 @@ class AnswerRow:
 
 @dataclass(frozen=True, slots=True)
 class RecordingRow:
-    """What is known of a recording beside its content."""
+    """A recording without its content."""
 
     media_type: str
     size: int

@@ -1,7 +1,7 @@
 """The tables. The log of episodes is the truth; knowledge and plans can be rebuilt from it.
 
 Times are whole milliseconds since 1970 (UTC). An episode is addressed by its agent and its number;
-so are its steps, which keeps an episode's rows side by side on disk.
+so are its steps, which keeps the rows of an episode together on disk.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ agents = Table(
     Column("display", Document(none_as_null=True)),
     Column("paused", Boolean, nullable=False),
     Column("created_at", BigInteger, nullable=False),
-    Column("deleted_at", BigInteger),  # its rows are on their way out
+    Column("deleted_at", BigInteger),  # its rows are being deleted
     Column("episodes", Integer, nullable=False),  # numbers given so far
     Column("running", Integer, nullable=False),
     Column("awaiting_label", Integer, nullable=False),
@@ -97,7 +97,7 @@ episodes = Table(
     Column("external_id", String(200)),
     Column("mode", _enum(EpisodeMode), nullable=False),
     Column("status", _enum(EpisodeStatus), nullable=False),
-    # Counts the changes beside steps: a change is stored only if it was decided from this one.
+    # Counts changes other than steps. A change is stored only if it was decided from this version.
     Column("version", Integer, nullable=False, server_default=text("0")),
     Column("label_required", Boolean, nullable=False),
     Column("policy_version", Integer, nullable=False),

@@ -1,4 +1,4 @@
-"""Units of work: what one caller changes at once, all or nothing.
+"""Units of work: the changes of one caller, stored together or not at all.
 
 A caller loads what a change depends on, decides in pure code, and submits a unit of work. Its
 commands run in the writer's transaction: they check that what they were decided from still holds

@@ -1,4 +1,4 @@
-"""The group-commit writer: durable before answered, and fast all the same.
+"""The group-commit writer: one thread commits many requests in one transaction.
 
 One thread owns the one writing connection. Callers submit units of work and await; the thread
 takes everything that waits, with no timer, commits it in one transaction, and wakes all callers at
@@ -65,8 +65,8 @@ class Writer:
         """Queue a unit of work; the future has its commands' results once they are on disk.
 
         ``applied`` is called with the results in the event loop, in the order of the commits and
-        before anybody is woken, even if the caller has stopped waiting: it brings memory up to
-        date with the disk. ``failed`` is called likewise if nothing was stored.
+        before callers are woken, even if the caller has stopped waiting. It brings memory up to
+        date with the disk. ``failed`` is called in the same way if nothing was stored.
         """
         if self._closed:
             raise StorageUnavailable("the server is shutting down")
@@ -131,7 +131,7 @@ class Writer:
                     [command.apply(connection) for command in unit.commands] for unit in units
                 ]
                 self._check()
-        except Exception as error:  # the thread must survive whatever a unit of work raises
+        except Exception as error:  # the thread must survive any error of a unit of work
             return error
         self.commits += 1
         return results
@@ -149,7 +149,7 @@ def _settle(batch: Sequence[_Submission], outcomes: Sequence[Outcome]) -> None:
     for submission, outcome in zip(batch, outcomes, strict=True):
         try:
             _update_memory(submission, outcome)
-        except Exception:  # the others must be woken all the same
+        except Exception:  # the other callers must be woken
             log.exception("memory could not be brought up to date")
         if isinstance(outcome, Exception):
             _fail(submission.done, outcome)
@@ -170,13 +170,13 @@ def _fail(done: asyncio.Future[Results], error: Exception) -> None:
         return
     failure: Exception = error
     if isinstance(error, IntegrityError):
-        failure = Stale("another request has stored this meanwhile")
+        failure = Stale("another request stored this first")
         failure.__cause__ = error
     elif not isinstance(error, PlauditError):
         failure = StorageUnavailable(f"the write could not be stored: {_reason(error)}")
         failure.__cause__ = error
     done.set_exception(failure)
-    done.exception()  # retrieved, even if every caller has gone
+    done.exception()  # mark it as retrieved: the caller may have stopped waiting
 
 
 def _reason(error: Exception) -> str:

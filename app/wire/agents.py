@@ -41,7 +41,7 @@ class Distribution(Strict):
     probabilities: tuple[StrictFloat, ...] = Field(
         min_length=1,
         max_length=MOST_ITEMS,
-        description="one for each, one in all",
+        description="one for each state; their sum is 1",
         examples=[[0.25, 0.75]],
     )
 
@@ -138,7 +138,7 @@ class NewAgent(Specification):
 class AgentChanges(Wire):
     """What can be changed of an agent: nothing that touches learning. What is left out stays."""
 
-    # The defaults only stand for what was left out; they are made, so that none is shown as one.
+    # A default means "left out". They are factories, so that OpenAPI shows no default.
     name: ShortText = Field(default_factory=str, description="for people")
     metadata: Metadata = Field(
         default_factory=dict, description="anything of yours; replaces what there was"
@@ -169,7 +169,7 @@ class EpisodeCounts(Answer):
 class PlanView(Answer):
     """The plan in force."""
 
-    planner: str = Field(description="what made it")
+    planner: str = Field(description="the planner")
     value: float = Field(
         description="probability of success of the policy without bonuses, by the learned model; "
         "0.5, with a gap of 1, where the kind predicts nothing"
@@ -196,7 +196,7 @@ class TimingView(Answer):
 class AgentView(Specification):
     """An agent: its specification and where it stands."""
 
-    states: FullStateSpace = Field(description="what the agent is told at every step")
+    states: FullStateSpace = Field(description="what the client sends at every step")
     actions: FullActionSpace = Field(description="what it can answer")
     algorithm: FullAlgorithm = Field(description="the agent kind and its options")
     id: str = Field(examples=["agt_0123456789"], description="opaque")
@@ -231,8 +231,12 @@ class AgentView(Specification):
     timing: TimingView | None = Field(
         description="how long learning holds up play; null while the agent is not in memory"
     )
-    progress: JsonObject = Field(description="where the agent kind is on its way")
-    warnings: list[str] = Field(description="what is allowed but likely not meant")
+    progress: JsonObject = Field(
+        description="the progress of the agent kind, such as its exploration"
+    )
+    warnings: list[str] = Field(
+        description="warnings about a valid specification that may be a mistake"
+    )
     shortened: list[str] = Field(
         default=[],
         description="in a list of agents: the long lists, such as `features.values`, that are cut "

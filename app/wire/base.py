@@ -31,7 +31,7 @@ State = (
 Action = StrictInt | Annotated[StrictStr, Field(max_length=200)]
 Metadata = dict[str, JsonValue]
 JsonObject = dict[str, Any]
-"""A JSON document whose fields this code does not look at."""
+"""A JSON document whose fields this code does not read."""
 Learning = Annotated[
     Literal["idle", "queued", "running", "failed"],
     Field(

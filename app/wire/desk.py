@@ -1,4 +1,4 @@
-"""What the labelling desk's script sends and receives. It is no part of the public API."""
+"""What the labelling desk's script sends and receives. It is not part of the public API."""
 
 from __future__ import annotations
 

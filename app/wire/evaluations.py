@@ -8,7 +8,7 @@ from app.wire.base import Answer
 
 
 class SuccessView(Answer):
-    """How often evaluations were good, with 95 % bounds that may be looked at at any time."""
+    """How often evaluations were good, with 95 % bounds that are valid at all times."""
 
     episodes: int = Field(description="evaluations with a result")
     good: int = Field(description="those whose result is good")
@@ -29,8 +29,8 @@ class VersionSuccessView(SuccessView):
 class EvaluationView(SuccessView):
     """The evaluations of an agent: all of them, the recent ones, and by policy version.
 
-    An interval holds at all times together, however often it is looked at. That of `recent` holds
-    for all its windows together; those of different versions each hold by themselves.
+    An interval is valid at all times, no matter how often it is read. That of `recent` holds for
+    all its windows together; the interval of each version holds separately.
     """
 
     recent: SuccessView = Field(description="the last 100 to 199 of them, or all while fewer")

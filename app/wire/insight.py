@@ -23,7 +23,7 @@ class TransitionView(Answer):
 
     state: State = Field(description="where")
     action: Action = Field(description="what was tried there")
-    followers: list[Follower] = Field(description="what came of it")
+    followers: list[Follower] = Field(description="what followed, with probabilities")
 
 
 class OptimismView(Answer):
@@ -50,7 +50,7 @@ class OptimismView(Answer):
 
 
 class ModelView(Answer):
-    """What an agent believes; null where its kind has no such thing."""
+    """The learned model of an agent. A field is null if the agent kind does not have it."""
 
     agent: str = Field(description="the id of the agent")
     policy_version: int = Field(description="the version that these belong to")
@@ -77,7 +77,7 @@ class PolicyView(Answer):
     seed: str = Field(description="a whole number of up to 63 bits")
     generator: Literal["splitmix64"] = Field(description="how random numbers are made")
     states: JsonObject = Field(description="how states are sent")
-    actions: JsonObject = Field(description="what the numbers of actions stand for")
+    actions: JsonObject = Field(description="the action of each number")
     policy: JsonObject = Field(description="`kind` and its arrays")
 
 
@@ -97,7 +97,7 @@ class PolicyPoint(Answer):
     version: int = Field(description="its number")
     episodes: int = Field(description="episodes that it knew")
     labels: int = Field(description="labels that it knew")
-    planner: str = Field(description="what made it")
+    planner: str = Field(description="the planner")
     optimistic_value: float = Field(
         description="the score that planning maximised: the value at the start with its bonuses"
     )
@@ -111,7 +111,7 @@ class PolicyPoint(Answer):
 
 
 class CurveView(Answer):
-    """How an agent has been doing."""
+    """The learning curve of an agent."""
 
     agent: str = Field(description="the id of the agent")
     observed: list[ObservedPoint] = Field(description="in the order of episodes")

@@ -6,12 +6,12 @@ from pydantic import BaseModel, Field
 
 
 class FieldError(BaseModel):
-    """One thing that is wrong with a request."""
+    """One invalid field of a request."""
 
     pointer: str | None = Field(
         default=None, description="JSON pointer into the body", examples=["/states/n"]
     )
-    parameter: str | None = Field(default=None, description="or the parameter it came in")
+    parameter: str | None = Field(default=None, description="or the name of the parameter")
     detail: str = Field(
         examples=["expected a number greater than or equal to 1"],
         description="what is wrong, or what was expected",

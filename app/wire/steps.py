@@ -33,7 +33,7 @@ class ExplanationView(Answer):
         "observed, within a tenth of their ranges, in labelled episodes"
     )
     success_probability: float = Field(
-        description="of a good label when the policy goes on from here, by 200 rollouts in the "
+        description="probability of a good label if the policy continues, by 200 rollouts in the "
         "learned model; where numbers are observed, by what was observed so far"
     )
     bonus_share: float = Field(description="share of the bonus in what this step promises")

@@ -71,7 +71,7 @@ class LoggedTrajectory(_Logged):
     )
     mode: Literal["learn", "exploit", "evaluate", "imported"] | None = Field(
         default=None,
-        description="`evaluate` keeps its label apart from the model",
+        description="with `evaluate` the agent does not learn its label",
     )
     learn_transitions: StrictBool = Field(
         default=True, description="false with the mode `evaluate` learns nothing from it"

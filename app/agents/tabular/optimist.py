@@ -49,7 +49,7 @@ AnyGridOptions = TypeVar("AnyGridOptions", bound=GridOptions)
 class Optimist(ModelBased[AnyOptions]):
     """Plans for the estimate of one feature map plus its uncertainty."""
 
-    theorem: ClassVar[int] = ALGORITHM_1  # of which the bounds divide delta-bar
+    theorem: ClassVar[int] = ALGORITHM_1  # determines how delta-bar is divided among the bounds
     optimistic_value: float | None = None  # of the last optimistic plan
 
     def _make_beliefs(self) -> list[Belief]:

@@ -11,14 +11,14 @@ from app.errors import TooManyAttempts
 
 WINDOW_SECONDS = 60.0
 _REMEMBERED = 10_000  # addresses and beginnings of keys
-_PREFIX = 8  # characters of a key, of which "plk_" is the first half
+_PREFIX = 8  # characters of a key, including "plk_"
 
 
 class Attempts:
     """Counts failures in windows of a minute. The oldest counts are dropped when there are many.
 
-    A guess is refused before the key is looked up, also if it is right: otherwise guessing would
-    not get slower.
+    An attempt over the limit is refused before the key is looked up, even if the key is right.
+    Otherwise the limit would not slow down guessing.
     """
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -50,6 +50,6 @@ class Attempts:
 
 
 def _names(address: str, key: str) -> tuple[str, str]:
-    """What an attempt counts for. Keys are hashed, so that none of them is kept in memory."""
+    """The names under which an attempt is counted. Keys are hashed, so that memory holds none."""
     prefix = hashlib.sha256(key[:_PREFIX].encode()).hexdigest()
     return f"address {address}", f"key {prefix}"

@@ -61,7 +61,7 @@ def check_visible(caller: Caller, request: Request, whole_server: bool = False) 
 
 async def _caller_of(request: Request) -> Caller:
     authorization, is_browser = None, False
-    for name, value in request.scope["headers"]:  # once: every step passes here
+    for name, value in request.scope["headers"]:  # one lookup, because every step runs this
         if name == b"authorization":
             authorization = value.decode("latin-1")
         elif name in _OF_BROWSERS and value:

@@ -115,8 +115,8 @@ class Connections:
 class LimitedProtocol(HttpToolsProtocol):
     """Uvicorn's HTTP protocol with limits.
 
-    Requests only change a state and counters. Time is counted by the sweep of `Connections`, so
-    that no request pays for timers.
+    Requests only update a state and counters. `Connections.sweep` counts time, so that no request
+    needs a timer.
     """
 
     def __init__(self, connections: Connections, **options: Any) -> None:
@@ -126,8 +126,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._wait = _Wait()
         self._address = ""
         self._packet = 0  # bytes of the packet that is being parsed
-        self._pending = 0  # of them, those that may belong to headers that are not complete
-        self._unparsed = 0  # the same of earlier packets
+        self._pending = 0  # those of them that may belong to incomplete headers
+        self._unparsed = 0  # such bytes of earlier packets
         self._refusal: Problem | None = None
         self._answering: RequestResponseCycle | None = None
 
@@ -143,7 +143,7 @@ class LimitedProtocol(HttpToolsProtocol):
         """Release what the connection held."""
         self._open.remove(self, self._address)
         if self._answering is not None and not self._answering.response_complete:
-            self._answering.disconnected = True  # uvicorn tells the last request only
+            self._answering.disconnected = True  # uvicorn informs only the last request
             self._answering.message_event.set()
         super().connection_lost(exc)
 
@@ -165,7 +165,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._refuse(self._headers_too_large())
 
     def on_message_begin(self) -> None:
-        """A request begins: what came before it in the packet is not part of its headers."""
+        """A request begins. Earlier bytes of the packet are not part of its headers."""
         self._unparsed = self._pending = 0
         self._now(_State.HEADERS)
         super().on_message_begin()
@@ -183,7 +183,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body arrived: what came before it was no trailer."""
+        """A part of the body arrived, so earlier bytes were not trailers."""
         self._unparsed = self._pending = 0
         self._wait.body_bytes += len(body)
         super().on_body(body)

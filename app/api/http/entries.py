@@ -1,4 +1,4 @@
-"""Entries of a request for many things: each gets its own result or its own problem."""
+"""Bulk requests: each entry gets its own result or its own problem."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def attempt_each(
     episode_of: Callable[[Entry], str],
     act: Callable[[Entry], Awaitable[Result]],
 ) -> list[Result | PlauditError]:
-    """Act on every entry: those of one episode in their order, different episodes side by side."""
+    """Act on every entry: one episode in order, different episodes in parallel."""
     groups: dict[str, list[int]] = {}
     for i, entry in enumerate(entries):
         groups.setdefault(episode_of(entry), []).append(i)

@@ -21,7 +21,7 @@ from app.wire.problems import Problem
 
 _ID = re.compile(rb"^[A-Za-z0-9._:-]{1,128}$")
 _NO_LENGTH = -1
-_CLIENT_GONE = 499  # in the metrics alone, as of nginx
+_CLIENT_GONE = 499  # only in the metrics; nginx uses the same code
 
 
 class Gate:
@@ -81,7 +81,7 @@ class Gate:
             else:
                 await self._app(scope, self._bounded(scope, receive, length), answer)
         except ClientDisconnect:
-            status = _CLIENT_GONE  # before the body had arrived: nobody is left to answer
+            status = _CLIENT_GONE  # the client disconnected before its body was complete
         except Exception as error:
             if started:
                 raise
@@ -115,8 +115,8 @@ class Gate:
     def _bounded(self, scope: Scope, receive: Receive, length: int) -> Receive:
         """Refuse a body that is too large when the application asks for it.
 
-        By then the key was checked: strangers learn nothing about limits. A body without a length
-        is cut off where it exceeds the limit.
+        The key was checked before, so that strangers learn nothing about limits. A body without a
+        length is cut off at the limit.
         """
         received, (largest, setting) = max(0, length), self._limit(scope)
 
@@ -147,7 +147,7 @@ class Gate:
 
 def _wrong_host(name: str) -> Problem:
     detail = (
-        "without keys this server answers only to the names of its own machine; "
+        "without keys this server accepts only the host names of its own machine; "
         "set PLAUDIT_ADMIN_KEY to serve other names"
     )
     return problem(403, "host_not_allowed", "Not for this host name", detail, name)

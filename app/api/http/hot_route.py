@@ -1,7 +1,7 @@
 """A route for the hot path: declared like any other, without FastAPI's dependency resolution.
 
 FastAPI walks a tree of dependencies, parses the body twice and validates the return value. For a
-step that is most of the request's time. This route serves endpoints of one shape: optionally the
+step this takes most of the request's time. This route serves endpoints of one shape: optionally the
 request, string path parameters, one JSON body named ``body``, and dependencies that take the
 request alone. It returns a model or plain values. Any other endpoint is refused at start-up.
 """

@@ -1,4 +1,4 @@
-"""The Idempotency-Key header: a repeated POST creates one thing, not two."""
+"""The Idempotency-Key header: a repeated POST creates nothing twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IdempotencyKey = Annotated[
     str | None,
     Header(
         max_length=255,
-        description="makes a retry safe: the same key and body create one thing, not two",
+        description="makes a retry safe: the same key and body create only one object",
     ),
 ]
 
@@ -45,7 +45,7 @@ class OnceOnly:
         """The result of ``create``.
 
         If a request with the same key created something before, ``created_before`` answers with
-        the id of that. ``part`` tells apart the things that one request creates.
+        the id of that. ``part`` distinguishes the objects that one request creates.
         """
         if self._key is None:
             return await create(None)

@@ -1,4 +1,4 @@
-"""JSON bodies: who sends them is checked first, then their type and size, then they are parsed."""
+"""JSON bodies: check the caller, then the type and size, then parse."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _JSON = re.compile(r"\s*application/(json|[\w.+-]+\+json)\s*(;|$)", re.IGNORECAS
 def check_json(request: Request) -> None:
     """Refuse a body that is not JSON with 415.
 
-    This also refuses the forms of other sites, which cannot send JSON without being asked for
-    permission first.
+    This also refuses forms of other sites: browsers send JSON to another site only after a
+    preflight request.
     """
     kind = request.headers.get("content-type", "")
     if kind != "application/json" and not _JSON.match(kind):
@@ -32,8 +32,8 @@ def check_json(request: Request) -> None:
 class JsonRoute(APIRoute):
     """An API route that checks the caller before it reads the body.
 
-    FastAPI reads and parses a body before it resolves dependencies, so that anybody could make
-    the server parse megabytes. A large body is parsed in a thread, one at a time.
+    FastAPI parses a body before it resolves dependencies, so a client without a key could make the
+    server parse megabytes. Large bodies are parsed in a thread, one at a time.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -86,7 +86,7 @@ async def list_agents(
     "/{agent}", summary="Read an agent", response_model=AgentView, responses=declared(404, 503)
 )
 async def read_agent(agent: AgentId, views: AgentViews, _: AgentReader) -> Response:
-    """An agent: its specification and where it stands."""
+    """An agent: its specification and its current state."""
     return await json_response(await views.read(agent))
 
 

@@ -1,4 +1,4 @@
-"""The interactive manual at /docs: Swagger UI, served by this server alone."""
+"""The interactive manual at /docs: Swagger UI, without requests to other servers."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ async def finish_episode(
     caller: Actor,
     body: Finish | None = None,
 ) -> EpisodeSummary:
-    """End it where the environment did; or, once after the last step, say where that led.
+    """End an episode early, or report the state that its last step led to.
 
     A `label` is stored together with the end: both, or neither.
     """
@@ -99,13 +99,13 @@ async def _finish(
 @router.post(
     "/episodes/{episode}/abandon",
     tags=["episodes"],
-    summary="Give an episode up",
+    summary="Abandon an episode",
     responses=declared(404, 409, 503),
 )
 async def abandon_episode(
     episode: EpisodeId, lifecycle: Lifecycle, views: EpisodeViews, _: Actor
 ) -> EpisodeSummary:
-    """No label will come; its transitions still count."""
+    """Abandon an episode: it gets no label. The agent still learns its transitions."""
     return await views.summary(await lifecycle.abandon(episode))
 
 
@@ -142,7 +142,7 @@ async def list_episodes(
     order: Annotated[
         Literal["informative", "oldest", "newest"],
         Query(
-            description="`informative` puts first what would teach the most; it takes episodes "
+            description="`informative` lists first what would teach the most; only for episodes "
             "that wait for a label"
         ),
     ] = "oldest",

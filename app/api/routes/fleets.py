@@ -53,7 +53,7 @@ async def import_trajectories(
     caller: Importer,
     once: Once,
 ) -> TrajectoriesAnswer:
-    """All are taken or none, and they are learned from once. Lines of an export fit as they are."""
+    """Import logged episodes: all, or none on an error. Lines of an export are valid entries."""
     hosted = await registry.find(agent)
     logged = []
     for i, trajectory in enumerate(body.trajectories):
@@ -124,7 +124,7 @@ def _answer(agent: HostedAgent, numbers: range) -> TrajectoriesAnswer:
 
 @router.get(
     "/agents/{agent}/export",
-    summary="Every episode, one a line",
+    summary="Export all episodes",
     response_class=StreamingResponse,
     responses={
         200: {"description": "JSON lines", "content": {LINES: _LINE}},
@@ -134,7 +134,7 @@ def _answer(agent: HostedAgent, numbers: range) -> TrajectoriesAnswer:
 async def export_episodes(
     agent: AgentId, registry: Registry, import_export: ImportExport, _: Operator
 ) -> StreamingResponse:
-    """JSON lines of every episode that is over, oldest first; `trajectories` takes them back."""
+    """Every finished episode as a JSON line, oldest first. `trajectories` can import the lines."""
     hosted = await registry.find(agent)
 
     return StreamingResponse(import_export.lines(hosted), media_type=LINES)

@@ -34,7 +34,7 @@ _EVENT = {
 
 @router.get(
     "/model",
-    summary="What the agent believes",
+    summary="Read the learned model",
     response_model=ModelView,
     responses=declared(404, 503),
 )
@@ -45,11 +45,11 @@ async def read_model(agent: AgentId, documents: Documents, _: Reader) -> Respons
 
 @router.get(
     "/policy",
-    summary="The policy in force, to run by yourself",
+    summary="Read the policy in force",
     response_model=PolicyView,
     responses={
         200: {"headers": _TAGGED},
-        304: {"description": "It has not changed", "headers": _TAGGED},
+        304: {"description": "The policy has not changed", "headers": _TAGGED},
         **declared(404, 422, 503),
     },
 )
@@ -64,10 +64,11 @@ async def read_policy(
         str | None, Query(description="the policy that this running episode is pinned to")
     ] = None,
     if_none_match: Annotated[
-        str | None, Header(description="an `ETag` that was read before; 304 if it is still that")
+        str | None,
+        Header(description="the `ETag` of an earlier response; 304 if the policy has not changed"),
     ] = None,
 ) -> Response:
-    """A documented form that needs nothing of ours; numbers that acting draws are addressed."""
+    """The policy as a documented table, to run without the server. See the page on policies."""
     document = await documents.policy(agent, mode, episode)
     tag = f'"{document.tag}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
@@ -76,15 +77,15 @@ async def read_policy(
     return await json_response(document.content(), headers=headers)
 
 
-@router.get("/learning-curve", summary="How it has been doing", responses=declared(404, 503))
+@router.get("/learning-curve", summary="Read the learning curve", responses=declared(404, 503))
 async def read_curve(agent: AgentId, curves: CurveViews, _: Reader) -> CurveView:
-    """What the dashboard draws: observed success with its interval, and every policy's promise."""
+    """The learning curve: observed success with its interval, and the value of every policy."""
     return await curves.read(agent)
 
 
 @router.get(
     "/events",
-    summary="Events as they come",
+    summary="Stream events",
     response_class=StreamingResponse,
     responses={
         200: {
@@ -99,9 +100,15 @@ async def stream_events(
     agent: AgentId,
     feed: EventFeed,
     caller: AgentReader,
-    last_event_id: Annotated[str | None, Header(description="read on after this one")] = None,
+    last_event_id: Annotated[
+        str | None,
+        Header(description="the last event that was received; the stream continues after it"),
+    ] = None,
 ) -> StreamingResponse:
-    """Episodes over, labels given, policies replaced; with `Last-Event-ID` nothing is missed."""
+    """Server-sent events: episodes that ended, labels, new policies.
+
+    With `Last-Event-ID` the stream continues after that event, so that no event is missed.
+    """
     events = await feed.open(agent, _event_number(last_event_id), _HEARTBEAT_SECONDS, caller)
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
     return EventSourceResponse(_stream(events, request), headers=headers)

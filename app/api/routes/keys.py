@@ -27,7 +27,7 @@ router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=JsonRoute)
 
 @router.post("", status_code=201, summary="Create a key", responses=declared(409, 413, 422, 503))
 async def create_key(body: NewKey, keys: Keys, caller: Administrator, once: Once) -> CreatedKey:
-    """The secret is shown this once. From the first admin key on, every request needs a key."""
+    """Create a key. Its secret is shown once. After the first admin key, requests need a key."""
 
     async def create(remember: Remember | None) -> CreatedKey:
         key, secret = await keys.create(body.name, body.role, body.agents, remember)

@@ -31,11 +31,11 @@ _PROBLEMS = declared(404, 409, 413, 422, 503)
 async def give_label(
     episode: EpisodeId, body: NewLabel, labels: Labels, ownership: Ownership, caller: OwnLabeller
 ) -> LabelAnswer:
-    """Good or bad. The same label again is harmless; another is a conflict.
+    """Label an episode: good or bad. Sending the same label again is safe; another is a conflict.
 
-    Where the episode wants labels of several people, each has one of their own. `cannot_tell`
-    with a reason teaches nothing; after as many of them as labels are wanted, the episode leaves
-    the labelling queue.
+    If the episode wants several labels, each labeller gives one. `cannot_tell` with a reason
+    teaches nothing. Once there are as many such answers as labels wanted, the episode leaves the
+    labelling queue.
     """
     await ownership.check_may_label(caller, episode)
     return _answer(await _give(labels, episode, body, caller))
@@ -71,7 +71,7 @@ async def label_many(
 async def replace_label(
     episode: EpisodeId, body: NewLabel, labels: Labels, ownership: Ownership, caller: OwnLabeller
 ) -> LabelAnswer:
-    """The model is then what it would have been with this label from the start."""
+    """Replace a label. The model becomes what it would be with this label from the start."""
     await ownership.check_may_label(caller, episode)
     if body.label == CANNOT_TELL:
         answer = _cannot_tell(body, caller)
@@ -91,11 +91,11 @@ async def withdraw_label(
         Query(
             min_length=1,
             max_length=200,
-            description="whose, where several judge; by default the name of the key",
+            description="the labeller, if there are several; by default the name of the key",
         ),
     ] = None,
 ) -> LabelAnswer:
-    """The model is then what it would have been without it."""
+    """Withdraw a label. The model becomes what it would be without it."""
     return _answer(await labels.withdraw(episode, labeller_of(caller, labeller)))
 
 

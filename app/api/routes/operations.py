@@ -20,7 +20,7 @@ VERSION = version("plaudit")
 
 @router.get("/healthz", summary="Alive?", responses=declared(guarded=False))
 async def read_health() -> Health:
-    """Whether the process answers at all."""
+    """Whether the process responds."""
     return Health(status="ok", version=VERSION)
 
 
@@ -29,7 +29,7 @@ async def read_health() -> Health:
     summary="Ready?",
     response_model=Health,
     responses={
-        503: {"model": Health, "description": "Not yet, or not now"},
+        503: {"model": Health, "description": "The server is starting or unavailable"},
         **declared(guarded=False),
     },
 )
@@ -42,7 +42,7 @@ async def read_readiness(readiness: Readiness) -> Response:
 
 @router.get(
     "/metrics",
-    summary="Numbers for Prometheus",
+    summary="Read metrics",
     response_class=PlainTextResponse,
     responses={
         200: {
@@ -53,5 +53,5 @@ async def read_readiness(readiness: Readiness) -> Response:
     },
 )
 async def read_metrics(request: Request, _: ServerReader) -> Response:
-    """In Prometheus' text format."""
+    """The metrics in the text format of Prometheus."""
     return Response(request.app.state.metrics.render(), media_type=CONTENT_TYPE_LATEST)

@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/episodes/{episode}/recording", tags=["recordings"
 _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})")
 _BYTES = {"schema": {"type": "string", "format": "binary"}, "example": "the bytes of the file"}
 _CONTENT = dict.fromkeys(MEDIA_TYPES, _BYTES)
-# If a page passed the check of the type, the browser would still run no script of it.
+# Even if a file with HTML passed the type check, the browser would not run its scripts.
 _SAFE = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -53,9 +53,9 @@ async def put_recording(
     largest: RecordingBytes,
     caller: Actor,
 ) -> RecordingView:
-    """A picture or a video. Its type is detected from its content.
+    """Attach a picture or a video. The file type is detected from its content.
 
-    It replaces an earlier one if the key started the episode or is an operator's or an admin's.
+    Only the key that started the episode, an operator or an admin can replace a recording.
     """
     content = _bounded(request.stream(), largest)
     return _view(episode, await recordings.put(episode, content, caller))
@@ -68,7 +68,7 @@ async def put_recording(
     responses={
         200: {"description": "The whole recording", "content": _CONTENT},
         206: {"description": "The part that `Range` asked for", "content": _CONTENT},
-        304: {"description": "It is what `If-None-Match` named"},
+        304: {"description": "The recording has not changed since `If-None-Match`"},
         **declared(404, 416, 503),
     },
 )
@@ -115,7 +115,7 @@ def _view(episode: str, recording: Recording) -> RecordingView:
 
 
 def _part(wanted: str, size: int) -> range | None:
-    """The bytes of a Range header; None, which means everything, for any other header."""
+    """The bytes of a Range header; None, for the whole file, if the header is of another form."""
     match = _RANGE.fullmatch(wanted.strip())
     if match is None or not (match[1] or match[2]):
         return None
@@ -133,7 +133,7 @@ def _part(wanted: str, size: int) -> range | None:
 
 
 async def _bounded(content: AsyncIterator[bytes], largest: int) -> AsyncIterator[bytes]:
-    """The body, cut off with 413 where it is larger than a recording may be."""
+    """The body; 413 once it exceeds the largest recording."""
     size = 0
     async for chunk in content:
         size += len(chunk)

@@ -66,7 +66,7 @@ class Starter:
         except PlauditError as error:
             return [error] * len(entries)
         starts = [attempt(self._start_entry(hosted, i, new)) for i, new in entries]
-        if self._once.has_key:  # looking the key up would mix up the order
+        if self._once.has_key:  # looking up the keys would change the order
             return [await start for start in starts]
         return await asyncio.gather(*starts)
 
@@ -116,7 +116,7 @@ class Starter:
         return StartedEpisode(**summary.model_dump(), first_step=answer)
 
     async def _first_step(self, episode: str, first: Step) -> StepAnswer:
-        """Take the first step, or read it where a retry of the start comes later."""
+        """Take the first step, or read it if this is a retry of the start."""
         try:
             taken = await self._stepping.step(episode, first)
         except Conflict:
@@ -154,7 +154,7 @@ async def start_episode(
     _: Actor,
     body: NewEpisode | None = None,
 ) -> StartedEpisode:
-    """Start an episode. Its policy is pinned now: learning during it never changes it.
+    """Start an episode. Its policy is fixed now and does not change while the episode runs.
 
     With `state`, the first step is taken too and `first_step` answers it.
     """
@@ -176,7 +176,7 @@ async def start_many(
     """Each entry answers with its own episode or its own problem.
 
     The episodes of an agent are numbered in the order of the entries. Entries that wait for
-    learning under way wait together, once for each agent.
+    learning wait once for each agent.
     """
     groups: dict[str, list[tuple[int, AgentStart]]] = {}
     for i, new in enumerate(body.episodes):

@@ -38,7 +38,7 @@ async def take_step(
     action = taken.episode.agent.actions.decode(taken.action)
     if not body.explain:
         return ExplainedStepAnswer(step=taken.step, action=action, last=taken.last)
-    # Asked for here and not as a dependency: hardly any step wants an explanation.
+    # Not a dependency, because hardly any step asks for an explanation.
     explanations = container_of(request).views.explanations
     return ExplainedStepAnswer(
         step=taken.step,

@@ -1,4 +1,4 @@
-"""Worlds seen as numbers: scaling, smooth dynamics, nets of visited states, and verdicts on them.
+"""Learning from observed numbers: scaling, smooth dynamics, nets of states, and label models.
 
-Pure mathematics: arrays in, arrays out. Randomness comes in as a generator.
+Pure mathematics: arrays in, arrays out. Random functions take a generator.
 """

@@ -1,6 +1,6 @@
 """Functions on a net of centres: their prior, and episodes as weights on the centres.
 
-What all verdicts on one net share, worked out once.
+It holds what all label models on one net share.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Frame:
         return np.asarray((values[chosen] * weights).sum(axis=1))
 
     def occupancy(self, states: Floats) -> Floats:
-        """How much each coarse centre stands for some states (n, d), one in all."""
+        """The weight of each coarse centre for some states (n, d); the weights sum to 1."""
         chosen, weights = interpolate(states, self.coarse, neighbours(states.shape[1]))
         counts = np.bincount(chosen.ravel(), weights.ravel(), minlength=len(self.coarse))
         return np.asarray(counts / len(states))
@@ -60,7 +60,7 @@ class Frame:
 
 
 class Track:
-    """One episode as verdicts see it: its states 1..H in z; after an end the last one repeats."""
+    """One episode for label models: its states 1..H in z. After an end the last one repeats."""
 
     def __init__(self, frame: Frame, states: Floats, ended: bool) -> None:
         self._frame = frame

@@ -1,4 +1,4 @@
-"""Nets: a bounded choice of visited states that stands for all of them."""
+"""Nets: a bounded number of visited states that represents all of them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _LEAST_CURVATURE = 1e-9
 
 @dataclass(frozen=True)
 class Labels:
-    """What was said of each episode: the share of good labels, and how many there were."""
+    """The labels of each episode: the share of good labels, and their number."""
 
     shares: Floats  # (n,)
     counts: Floats  # (n,)

@@ -10,16 +10,16 @@ from app.learning.arrays import Floats
 from app.learning.continuous.ridge import one_hot, ridge
 from app.learning.continuous.steps import Steps
 
-_UNBOUNDED = 1000.0  # a box that is so many times wider than the data says nothing about them
+_UNBOUNDED = 1000.0  # a box that is this many times wider than the data is ignored
 _LEAST_RELEVANCE = 0.02
 _WITHIN = 0.1  # of the range of the data: the least unit
 _PENALTY = 1.0
-_FARTHEST = 50.0  # units; an observation farther out than that is held there
+_FARTHEST = 50.0  # units; observations are clipped to this distance
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """The affine map from observations to z, and what each dimension counts."""
+    """The affine map from observations to z, and the relevance of each dimension."""
 
     centre: Floats  # (d,)
     unit: Floats  # (d,): the change of x that one unit of z stands for
@@ -36,7 +36,7 @@ class Scaling:
 
 
 def fit_scaling(steps: Steps, low: Floats, high: Floats, actions: int) -> Scaling:
-    """Scale by data and box, and shrink dimensions whose next value nobody can predict.
+    """Scale by data and box, and shrink dimensions whose next value cannot be predicted.
 
     The unit is the geometric mean of the data's range (2 % to 98 %) and the width of the box,
     divided by clip(2 R^2, 0.02, 1); R^2 is that of the dimension's next value under a ridge

@@ -14,7 +14,7 @@ from app.learning.arrays import Floats, Integers
 class Path:
     """One episode in numbers: the observations acted on, and the one that followed the last.
 
-    ``final`` is None where nobody reported it. ``ended`` says that the environment ended the
+    ``final`` is None if it was not reported. ``ended`` says that the environment ended the
     episode after the last action.
     """
 

@@ -16,14 +16,14 @@ from app.learning.continuous.net import choose_net
 from app.learning.continuous.scaling import Scaling, fit_scaling
 from app.learning.continuous.steps import Path, Steps, gather
 
-_STEPS = 20_000  # of more, so many at random teach the dynamics
-_STARTS = 200  # of more, the newest first states stand for all
-_COARSE = 300  # centres of the net that verdicts are functions on
+_STEPS = 20_000  # the most steps that the dynamics are fitted to; of more, a random sample
+_STARTS = 200  # the most first states; of more, the newest
+_COARSE = 300  # centres of the net that label models use
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a client declares of the observations: the box, and how many actions there are."""
+    """The box of the observations, as the client declares it, and the number of actions."""
 
     low: Floats  # (d,)
     high: Floats  # (d,)
@@ -42,7 +42,7 @@ class World:
         steps = steps.sample(_STEPS, rng)
         self._share = self.total / max(len(steps) + len(steps.open_actions), 1)
         self.scaling: Scaling = fit_scaling(steps, bounds.low, bounds.high, bounds.actions)
-        self.dynamics = self._learn(steps)
+        self.dynamics = self._fit_dynamics(steps)
         seen = steps.visited()
         self._constant = (seen == seen[0]).all(axis=0)
         visited = self.scaling(seen)
@@ -52,8 +52,8 @@ class World:
         newest = [path.observations[0] for path in paths if len(path)][-_STARTS:]
         self.starts = self.scaling(np.array(newest))
 
-    def _learn(self, steps: Steps) -> Dynamics:
-        """Fit the dynamics, then guess the successors that nobody reported."""
+    def _fit_dynamics(self, steps: Steps) -> Dynamics:
+        """Fit the dynamics, then predict the successors that were not reported."""
         scale = self.scaling
         after = scale(steps.after)
         dynamics = Dynamics(
@@ -113,7 +113,7 @@ class World:
     def states_of(self, path: Path, horizon: int) -> Floats:
         """The states 1..H of an episode in z, shape (H, d); the last repeats to the end.
 
-        A last state that nobody reported is what the dynamics predict.
+        If the last state was not reported, the dynamics predict it.
         """
         z = self.scaling(path.observations)
         if path.final is not None:
@@ -126,7 +126,7 @@ class World:
         return states
 
     def warnings(self) -> list[str]:
-        """What looks wrong with the observations or the declared box, one sentence each."""
+        """Warnings about the observations or the declared box, one sentence each."""
         found = []
         if self._outside > 0.0:
             share = f"{100.0 * self._outside:.0f} %" if self._outside >= 0.01 else "A few"

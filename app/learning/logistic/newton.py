@@ -134,7 +134,8 @@ class InverseDirections:
     def _rebuild(self, point: Point) -> None:
         assert self._loss is not None
         factor = lower_factor(self._loss.hessian(point.logits))
-        # Not LAPACK's potri: on a busy machine its threads block each other, whatever the size.
+        # Not LAPACK's potri: on a busy machine its threads block each other, even for small
+        # matrices.
         identity = np.eye(len(factor), order="F")
         self._inverse = linalg.cho_solve(
             (factor, True), identity, overwrite_b=True, check_finite=False

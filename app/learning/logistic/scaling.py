@@ -1,8 +1,7 @@
 """Feature scaling: the units in which the weights have their prior, taken from the data.
 
-No fixed scale suits all tasks. In a feature's `own` units a rare feature may matter as much as a
-frequent one: reaching the goal once decides, whatever else was visited. In `common` units every
-visit counts the same.
+No fixed scale suits all tasks. In `own` units a rare feature may matter as much as a frequent one,
+for tasks where reaching the goal once decides. In `common` units every visit counts the same.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Coverage:
 
     @property
     def goal(self) -> float:
-        """omega^2 / 8, what every direction is to have."""
+        """omega^2 / 8, the eigenvalue that every direction should reach."""
         return self.omega**2 / 8.0
 
     @property

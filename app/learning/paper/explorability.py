@@ -1,4 +1,4 @@
-"""The numbers of the paper's lemma on the exploration mixture, and what its theory asks of a map.
+"""The numbers of the paper's lemma on the exploration mixture, and of its design matrix.
 
 S states, A actions, H steps, d features, N episodes, omega the explorability: every direction of
 the feature space can be reached to at least omega by some policy. C1 and C2 are constants that the
@@ -106,7 +106,7 @@ def condition_number(data: LabelledTrajectories, ridge: float) -> float | None:
 def typical_omega(features: StepFeatures) -> float:
     """Half of what one step can add to phi(tau): a direction of one step is reached by that.
 
-    Omega belongs to a task and nobody knows it; this is where tuned exploration starts.
+    Omega depends on the task and is unknown. Tuned exploration starts with this value.
     """
     norms, _ = features.widths(_lengths)
     largest = features.largest_norm()

@@ -53,7 +53,7 @@ class LabelRecord(Protocol):
 
 @dataclass(frozen=True)
 class Labeller:
-    """One labeller; ``name`` is None for labels that came without a name."""
+    """One labeller; ``name`` is None for labels without a name."""
 
     name: str | None
     verdicts: int
@@ -108,8 +108,8 @@ def _answer(record: LabelRecord) -> int | None:
 def agreements(records: Iterable[LabelRecord]) -> list[Agreement]:
     """The agreement of every two named labellers who labelled the same episodes.
 
-    The last answer of each counts; "cannot tell" is one beside good and bad. A withdrawal does not
-    change what a labeller thought; only a newer answer does.
+    The last answer of each labeller counts: good, bad or "cannot tell". A withdrawal does not
+    replace an answer; only a newer answer does.
     """
     labels: dict[tuple[int, int], dict[str, int]] = defaultdict(dict)
     for record in records:

@@ -22,7 +22,7 @@ def worthwhile(model: Model) -> bool:
 
 
 def size(model: Model, grid: Grid) -> int:
-    """The memory of the matrix and its products in bytes, besides that of the grid."""
+    """The memory of the matrix and its products in bytes, without that of the grid."""
     rows, span = len(model.indptr) - 1, grid.span + 1
     width = int(model.weights.shape[1] + model.ended.shape[1])
     # The matrix and its used rows, three products and one temporary, and the entries.

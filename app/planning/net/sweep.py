@@ -17,7 +17,7 @@ _FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
 class _Constants(NamedTuple):
-    """What one step of the sweep needs beside arrays."""
+    """The scalar constants of one step of the sweep."""
 
     left: float  # states that count from the next one on
     flag: float

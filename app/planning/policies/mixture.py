@@ -1,4 +1,4 @@
-"""A mixture of an exploring policy and another one, drawn anew in every episode."""
+"""A mixture of an exploring policy and another one, drawn once in every episode."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ class MixturePolicy:
 
     The draw belongs to the episode, not to the plan: several episodes that share a plan draw
     independently. With u the number of the first step, an episode explores if u < chance, by the
-    table number floor(u / chance * n) of the n ``tables``; otherwise the inner policy goes on with
-    (u - chance) / (1 - chance). Without any table exploring is uniform. The memory is (c, *inner's
-    memory), c = 0 where the inner policy is followed and c = 1 + the number of a table elsewhere.
+    table number floor(u / chance * n) of the n ``tables``; otherwise the inner policy continues
+    with (u - chance) / (1 - chance). Without any table exploring is uniform. The memory is (c,
+    *inner's memory), c = 0 where the inner policy is followed and c = 1 + the number of a table
+    elsewhere.
     """
 
     kind: ClassVar[str] = "mixture"

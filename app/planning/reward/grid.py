@@ -115,7 +115,7 @@ def find_windows(
     """Forward pass over every action: the lowest and highest index of every (h, s).
 
     Column S gets the indices that unseen rows lead to, which every state of the step then has.
-    States that the model cannot reach get one point, for reality may reach them all the same.
+    States that the model cannot reach get one point, because the real environment may reach them.
     """
     H, S, A = steps.shape
     low[:], high[:] = FAR, -FAR

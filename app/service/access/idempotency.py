@@ -24,8 +24,8 @@ Result = TypeVar("Result")
 class Idempotency:
     """Carries out every request with an Idempotency-Key once.
 
-    The id of what a request created is stored in the same transaction; a retry is answered with
-    what that id stands for now.
+    The id of the created object is stored in the same transaction. A retry is answered with the
+    current state of that object.
     """
 
     def __init__(self, database: Database) -> None:
@@ -44,7 +44,7 @@ class Idempotency:
         if not 0 < len(key) <= _LONGEST_KEY or not key.isprintable():
             raise InvalidValue("Idempotency-Key", f"1 to {_LONGEST_KEY} printable characters")
         fingerprint, place = hashlib.sha256(body).hexdigest(), (scope, key)
-        while place in self._under_way:  # the same request at the same time: only one acts
+        while place in self._under_way:  # the same request is in progress: wait for it
             await asyncio.wait([self._under_way[place]])
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._under_way[place] = done
@@ -56,7 +56,7 @@ class Idempotency:
                 return await act(
                     lambda id_: AnswerRow(scope, key, fingerprint, id_, now_milliseconds())
                 )
-            except Stale:  # another process may have carried out the same request meanwhile
+            except Stale:  # another process may have handled the same request
                 created = await self._created_before(scope, key, fingerprint)
                 if created is None:
                     raise

@@ -21,7 +21,7 @@ from app.storage.rows import KeyRow
 from app.storage.unit_of_work import Command
 from app.wire.roles import Role as Role
 
-REFRESH_SECONDS = 2.0  # how soon a key that another process made or revoked is known here
+REFRESH_SECONDS = 2.0  # after which keys that another process changed are read again
 
 
 _INCLUDES: dict[Role, frozenset[Role]] = {
@@ -65,7 +65,7 @@ class Key:
 
 
 def digest(secret: str) -> str:
-    """What is stored of a secret: random, so one fast hash is as good as a slow one."""
+    """The hash of a secret. Secrets are random, so a fast hash is as safe as a slow one."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -123,9 +123,9 @@ def _caller(key: Key) -> Caller:
 
 
 class Keys:
-    """The keys of one server, at hand without asking the database.
+    """The keys of one server, cached in memory.
 
-    They are off only where the operator may leave them off and nobody ever made an admin key.
+    Keys are off only if the settings allow it and no admin key was ever created.
     """
 
     def __init__(self, database: Database, admin_secret: str | None, may_be_open: bool) -> None:
@@ -150,7 +150,7 @@ class Keys:
         if self._admin_digest is not None:
             self._callers[self._admin_digest] = Caller("key_admin", "admin", Role.admin)
         self._digests = {caller.key: hashed for hashed, caller in self._callers.items()}
-        # Who revokes the last admin key does not mean to let everybody in.
+        # Revoking the last admin key must not open the server to everyone.
         made_admin = any(key.role is Role.admin for key in self._known.values())
         has_admin = self._admin_digest is not None or made_admin
         self.are_on = has_admin or not self._may_be_open
@@ -161,7 +161,7 @@ class Keys:
         return key in self._digests or (key == ANYONE.key and not self.are_on)
 
     async def caller(self, authorization: str | None) -> Caller:
-        """Who a request comes from."""
+        """The caller of a request, by its Authorization header."""
         if time.monotonic() - self._read_at > REFRESH_SECONDS:
             await self.refresh()
         if authorization is None:
@@ -201,7 +201,7 @@ class Keys:
         return key, secret
 
     async def revoke(self, key: str) -> None:
-        """Let a key open nothing any more."""
+        """Revoke a key. It is refused from now on."""
         await self.refresh()
         if key not in self._known:
             raise NotFound("key", key[:80])

@@ -37,7 +37,7 @@ class LearningState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HostedPlan:
-    """A policy with what is known of it. ``episode`` is the one that it was made for."""
+    """A policy with its value and gap. ``episode`` is the number that it was planned for."""
 
     version: int
     episode: int | None
@@ -91,7 +91,7 @@ class HostedAgent:
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether somebody waits for its learning."""
+        """Whether a request waits for its learning."""
         return bool(self._waiters)
 
     def encode_state(self, state: object, field: str) -> EncodedState:
@@ -130,7 +130,7 @@ class HostedAgent:
         return pinned if pinned is not None and self._pinned_plans else self.version
 
     def shares_plans(self, mode: EpisodeMode) -> bool:
-        """Whether the next episode would share a plan with one that runs beside it."""
+        """Whether the next episode would share its plan with a running episode."""
         if self._pinned_plans:
             return False  # learning makes no plans of an earlier version
         shared = self.running > 0 and self.next_episode not in self.plans
@@ -143,7 +143,7 @@ class HostedAgent:
         return plans[max(numbers)] if numbers else None
 
     def representative_plan(self) -> HostedPlan | None:
-        """The plan that stands for what the agent would do: the exploit plan, if there is one."""
+        """The plan that represents the agent: the exploit plan, if there is one."""
         return self.acting_plans.get(EXPLOIT) or self.newest_plan()
 
     def touch(self) -> float:
@@ -207,7 +207,7 @@ class HostedAgent:
         self._insight = version, insight
 
     def mark_deleted(self) -> None:
-        """Note that the agent is gone, and wake everybody who waits for it."""
+        """Note that the agent is deleted, and wake the requests that wait for it."""
         self.deleted = True
         self.wake()
 
@@ -220,7 +220,7 @@ class HostedAgent:
             self._waiters.remove(waiter)
 
     def wake(self) -> None:
-        """Wake everybody who waits for learning."""
+        """Wake the requests that wait for learning."""
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():

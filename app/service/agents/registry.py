@@ -144,7 +144,7 @@ class AgentRegistry:
                     raise InvalidValue(f"examples.{field}.{i}", expected)
 
     async def delete(self, agent: str) -> None:
-        """Delete an agent, also a damaged one: it is gone at once, its rows soon after."""
+        """Delete an agent, even a damaged one. Its rows are deleted in the background."""
         number = read_agent_id(agent)
         row = await self._database.read(agents.agent_row, number)
         if row is None:

@@ -1,4 +1,4 @@
-"""What the service makes of a specification: an agent to run, within the server's limits."""
+"""Specifications: check them against the server's limits, and convert them for agents."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def check_limits(specification: Specification, limits: Limits) -> JsonObject:
 
 
 def _check_lists(specification: Specification, limits: Limits) -> None:
-    """Check the lengths of lists that the schema cannot bound: they depend on one another."""
+    """Check lengths of lists that depend on each other, so that the schema cannot bound them."""
     given, states = specification.initial_states, specification.states.size
     length = len(given.states if isinstance(given, Distribution) else given or ())
     if length > states:

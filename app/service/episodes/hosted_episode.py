@@ -39,7 +39,7 @@ class EpisodeState:
     status: EpisodeStatus = EpisodeStatus.running
     version: int = 0
     labels: Mapping[int, GivenLabel] = field(default_factory=dict)  # in force, by slot
-    label: int | None = None  # what they amount to, once there are enough
+    label: int | None = None  # their majority, once there are enough
     final_known: bool = False
     cannot_tell: Mapping[int, CannotTell] = field(default_factory=dict)  # in force, by slot
 
@@ -140,7 +140,7 @@ class HostedEpisode:
 
     @property
     def status(self) -> EpisodeStatus:
-        """Whether it runs, and how it ended."""
+        """The status of the episode."""
         return self.standing.status
 
     @property
@@ -150,7 +150,7 @@ class HostedEpisode:
 
     @property
     def label(self) -> int | None:
-        """What the labels amount to, once there are enough."""
+        """The majority of the labels, once there are enough."""
         return self.standing.label
 
     @property
@@ -160,7 +160,7 @@ class HostedEpisode:
 
     @property
     def is_evaluation(self) -> bool:
-        """Whether its result is kept apart from the model."""
+        """Whether the episode is an evaluation, whose result is not learned."""
         return self.mode is EpisodeMode.evaluate
 
     @property
@@ -184,7 +184,7 @@ class HostedEpisode:
         return slots.slot_of(self.labels, self.labels_wanted, labeller)
 
     def has_room(self) -> bool:
-        """Whether somebody who has not labelled it can."""
+        """Whether the episode takes one more label."""
         return slots.has_room(self.labels, self.labels_wanted)
 
     def answer_slot(self, labeller: str | None) -> int | None:
@@ -213,7 +213,7 @@ class HostedEpisode:
         return Conflict("step_conflict", detail)
 
     def check_running(self) -> None:
-        """Refuse what only a running episode can take."""
+        """Raise a conflict unless the episode is running."""
         if self.standing.status is not EpisodeStatus.running:
             raise self.over()
 
@@ -279,7 +279,7 @@ class HostedEpisode:
         return index
 
     def apply_step(self, decision: StepDecision) -> None:
-        """Take over a step that was stored."""
+        """Apply a step that was stored."""
         self.state, self.action, self.memory = decision.state, decision.action, decision.memory
         self.before, self.previous = decision.before, decision.previous
         self.length += 1
@@ -297,7 +297,7 @@ class HostedEpisode:
     # Updates
 
     def apply(self, update: EpisodeUpdate) -> None:
-        """Take over an update that was stored."""
+        """Apply an update that was stored."""
         ends = self.status is EpisodeStatus.running is not update.state.status
         self.standing = update.state
         if update.correction is not None and update.correction.executed is not None:

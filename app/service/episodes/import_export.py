@@ -67,7 +67,7 @@ class LoggedEpisode:
     labels_wanted: int | None = None  # by default the agent's, or as many as there are
     terminated: bool | None = None
     status: EpisodeStatus | None = None  # completed or abandoned where no label is wanted
-    is_evaluation: bool = False  # its label is kept apart from the model
+    is_evaluation: bool = False  # the agent does not learn its label
     learn_transitions: bool = True
     external_id: str | None = None
     metadata: JsonObject = field(default_factory=dict)

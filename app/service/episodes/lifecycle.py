@@ -1,4 +1,4 @@
-"""The life of an episode beside its steps: start, finish, abandon."""
+"""Start, finish and abandon episodes."""
 
 from __future__ import annotations
 

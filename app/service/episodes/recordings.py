@@ -92,7 +92,7 @@ class Recordings:
     async def stream(
         self, episode: str, recording: Recording, first: int, length: int
     ) -> AsyncIterator[bytes]:
-        """Open a recording; the chunks of a part of it, also if it is deleted meanwhile."""
+        """Open a recording and return the chunks of a part of it, even if it is then deleted."""
         blob = self._blobs.open(recording.blob)
         try:
             reader = await self._run(blob.__enter__)
@@ -102,7 +102,7 @@ class Recordings:
         return self._chunks(blob, reader, first, length)
 
     async def drop(self, episode: str, caller: Caller) -> None:
-        """Delete the recording of an episode; the same keys may that may replace it."""
+        """Delete the recording of an episode. The keys that can replace it can also delete it."""
         await self.find(episode)
         agent, number = read_episode_id(episode)
         if not await self._may_replace(agent, number, caller):
@@ -119,8 +119,8 @@ class Recordings:
     async def sweep(self, grace_seconds: float = GRACE_SECONDS) -> None:
         """Delete orphans: blobs that no row names, which a crash left.
 
-        Blobs of agents that this database does not know are kept: they may be those of another
-        database whose folder was named by mistake.
+        Blobs of unknown agents are kept, because the folder may belong to another database by
+        mistake.
         """
         before = time.time() - grace_seconds
         await self._run(self._blobs.discard_unfinished, before)

@@ -1,4 +1,4 @@
-"""The hot path: a state in, an action out, on disk before it is answered."""
+"""The hot path: a state in, an action out. Each step is on disk before it is answered."""
 
 from __future__ import annotations
 

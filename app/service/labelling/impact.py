@@ -38,7 +38,7 @@ class Impact:
 
 @dataclass(frozen=True)
 class Before:
-    """How things stood when a label was given."""
+    """The prediction and the plan before a label was given."""
 
     predicted: float | None
     plan: HostedPlan | None
@@ -46,13 +46,13 @@ class Before:
     learned: int = 0  # the last event that the model had learned from
 
     def size(self) -> int:
-        """Roughly how many bytes are kept alive by remembering this."""
+        """The approximate number of bytes that this object keeps in memory."""
         arrays = {} if self.plan is None else self.plan.policy.arrays()
         return 500 + sum(array.nbytes for array in arrays.values())
 
 
 class Impacts:
-    """Remembers how things stood before each label, for the labeller who gave it."""
+    """Remembers prediction and plan before each label, to show the labeller what it changed."""
 
     def __init__(self, database: Database, cache: Cache, trainer: Trainer) -> None:
         self._database = database
@@ -61,13 +61,13 @@ class Impacts:
         self._before: LRUCache[tuple[str, str | None], Before] = LRUCache(_CACHE_BYTES, Before.size)
 
     async def look(self, episode: HostedEpisode) -> Before:
-        """How things stand now."""
+        """The current prediction and plan."""
         learned = episode.agent.learned
         predicted = await self._predict(episode)
         return Before(predicted, episode.agent.representative_plan(), learned=learned)
 
     def remember(self, episode: HostedEpisode, labeller: str | None, before: Before) -> None:
-        """Remember how things stood before a label that was just given."""
+        """Remember prediction and plan before a label that was just given."""
         remembered = replace(before, event=episode.agent.last_lesson)
         if remembered.size() > _CACHE_BYTES:
             remembered = replace(remembered, plan=None)  # a plan too large to keep
@@ -112,7 +112,7 @@ class Impacts:
 def _compare(
     agent: HostedAgent, before: HostedPlan | None, after: HostedPlan | None
 ) -> tuple[int | None, int | None]:
-    """How many decisions differ between two plans, of how many that were looked at."""
+    """How many decisions differ between two plans, and how many were compared."""
     if before is None or after is None:
         return None, None
     if not {before.policy.kind, after.policy.kind} <= set(_COMPARABLE):

@@ -88,7 +88,7 @@ def withdraw_cannot_tell(
 
 
 def settle(episode: HostedEpisode, now: int) -> EpisodeUpdate:
-    """Let the labels that are there decide."""
+    """Settle the episode with the labels that it has."""
     label = slots.majority(episode.labels.values())
     event = NewEvent(EventKind.settled, now, episode.number, label=label)
     return _hold(episode, episode.labels, episode.cannot_tell, True, [event])
@@ -113,7 +113,7 @@ def _entry(
     now: int,
     attention: Attention = UNKNOWN,
 ) -> LabelRow:
-    """An entry of the label history; as it is a withdrawal."""
+    """An entry of the label history; by default a withdrawal."""
     return LabelRow(
         episode.agent.number,
         episode.number,
@@ -138,8 +138,8 @@ def _hold(
 ) -> EpisodeUpdate:
     """Put labels and answers in force; ``enough`` says that the labels decide.
 
-    As many answers of "cannot tell" as labels are wanted end the wait: the labels that are
-    there decide, and an episode without any is completed. An evaluation stays completed: its
+    Once there are as many answers of "cannot tell" as labels wanted, the episode stops waiting: its
+    labels decide, and without labels it is completed. An evaluation stays completed, because its
     label counts only in the evaluation of its policy.
     """
     is_undecidable = len(answers) >= episode.labels_wanted

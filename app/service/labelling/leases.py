@@ -1,4 +1,4 @@
-"""Leases: what one person has before them is kept from everybody else for a while."""
+"""Leases: an episode that one person judges is hidden from others for some time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LEASE_SECONDS = 120.0  # a page that is open renews its lease well within this
 
 
 class Leases:
-    """Who holds what. In memory: one server has the database, and a restart frees everything."""
+    """The holder of each leased episode. Leases are kept in memory; a restart ends them."""
 
     def __init__(
         self, seconds: float = LEASE_SECONDS, clock: Callable[[], float] = time.monotonic
@@ -19,12 +19,12 @@ class Leases:
         self._held: dict[str, tuple[str, float]] = {}  # by episode: holder, and when it ends
 
     def is_free(self, episode: str, holder: str) -> bool:
-        """Whether nobody else holds it."""
+        """Whether no other holder has a lease on the episode."""
         held = self._held.get(episode)
         return held is None or held[0] == holder or held[1] <= self._clock()
 
     def take(self, episode: str, holder: str) -> bool:
-        """Take or renew a lease; whether it is the holder's now."""
+        """Take or renew a lease. Returns whether the holder has it now."""
         if not self.is_free(episode, holder):
             return False
         self._held[episode] = holder, self._clock() + self._seconds

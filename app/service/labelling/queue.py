@@ -24,8 +24,8 @@ from app.storage.rows import EpisodeStatus
 
 _PATIENCE_SECONDS = 1.0  # to wait for a ranking; after that the oldest episodes are shown
 _STALE_SECONDS = 1.0  # a ranking older than this is refreshed in the background
-_MOST_REMEMBERED = 2000  # people who skipped something
-_AT_ONCE = 100  # episodes looked at together
+_MOST_REMEMBERED = 2000  # browser tabs that skipped episodes
+_AT_ONCE = 100  # episodes checked with one query
 
 
 class LabelQueue:
@@ -54,7 +54,7 @@ class LabelQueue:
         return await self._database.read(label_queries.count_left, chosen, labeller)
 
     def skips(self, skipper: str) -> int:
-        """How many episodes somebody has skipped."""
+        """How many episodes a tab has skipped."""
         return len(self._skipped.get(skipper, ()))
 
     async def next(
@@ -105,7 +105,7 @@ class LabelQueue:
         return hosted if hosted is not None and self.leases.take(episode, holder) else None
 
     def start_over(self, skipper: str) -> None:
-        """Forget what somebody skipped."""
+        """Forget the episodes that a tab skipped."""
         self._skipped.pop(skipper, None)
 
     async def judge(
@@ -120,7 +120,7 @@ class LabelQueue:
                 return await self._labels.cannot_tell(episode, given)
             before = await self._impacts.look(hosted)
             hosted = await self._labels.give(episode, given)
-        finally:  # a refused label must not keep others away
+        finally:  # a refused label must not block others
             self.leases.release(episode, holder)
         self._impacts.remember(hosted, given.labeller, before)
         return hosted
@@ -165,7 +165,7 @@ class LabelQueue:
     async def undo(self, holder: str, episode: str, labeller: str | None) -> HostedEpisode | None:
         """Withdraw a label, and lease the episode again.
 
-        Where several judge, somebody else may hold the episode by now: then the result is None.
+        If the episode wants several labels, another person may hold it. Then the result is None.
         """
         hosted = await self._cache.episode(episode)
         held = self.leases.take(episode, holder)
@@ -182,7 +182,7 @@ class LabelQueue:
     async def renew(self, holder: str, episode: str, labeller: str | None) -> bool:
         """Renew a lease while the episode can be judged; returns whether it is held.
 
-        It can still be judged when it was settled meanwhile with fewer labels than it wants.
+        An episode that was settled with fewer labels than it wants can still be judged.
         """
         hosted = await self._cache.episode(episode)
         over = hosted.status in (EpisodeStatus.awaiting_label, EpisodeStatus.labelled)
@@ -197,10 +197,10 @@ class LabelQueue:
         return episode if waits else None
 
     async def _order(self, chosen: AgentSet, fresh: bool) -> list[str]:
-        """What waits, the most informative first; up to a second old unless it must be fresh.
+        """Episodes that wait, the most informative first; up to a second old unless ``fresh``.
 
-        Ranking takes its turn among learning jobs. A labeller who has just judged does not wait
-        for what that teaches, nor does one who comes to a server that has just started.
+        Ranking waits for a learning process. A labeller does not wait for it for long: after a
+        second the oldest episodes come first.
         """
         known = self._orders.get(chosen)
         if known is None or fresh or time.monotonic() - known[0] > _STALE_SECONDS:
@@ -247,7 +247,7 @@ def _check_can_judge(episode: HostedEpisode, labeller: str | None) -> None:
 
 
 def _check_has_label_of(episode: HostedEpisode, labeller: str | None) -> None:
-    """Refuse a correction of a label that somebody else gave, or that is not there."""
+    """Refuse a correction if the labeller has no label on the episode."""
     if episode.answer_slot(labeller) is not None:
         return
     slot = episode.slot_of(labeller)

@@ -17,7 +17,7 @@ from app.storage.queries import agents, episodes
 from app.storage.queries.agents import AgentSet
 
 MOST_RANKED = 2000  # episodes of one agent that are compared
-MOST_AGENTS = 200  # whose waiting episodes are compared with one another
+MOST_AGENTS = 200  # whose waiting episodes are ranked together
 _CACHE_BYTES = 8_000_000
 _BYTES_PER_EPISODE = 100  # of a remembered ranking: a number and a score
 
@@ -32,7 +32,7 @@ class _Ranking:
 
 
 class Ranking:
-    """Ranks the episodes that wait for a label; rankings are remembered while they hold."""
+    """Ranks the episodes that wait for a label. Rankings are cached while they are valid."""
 
     def __init__(self, database: Database, cache: Cache, pool: ProcessPool) -> None:
         self._database = database
@@ -53,7 +53,7 @@ class Ranking:
             if numbers:
                 scores = await self._pool.run(RankingJob(agent.number, numbers, agent.cells))
             known = self._known[agent.number] = _Ranking(version, numbers, tuple(scores))
-        # Of two that teach the same the older comes first.
+        # Among equals the oldest episode comes first.
         pairs = zip(known.scores, known.numbers, strict=True)
         return sorted(pairs, key=lambda pair: (-pair[0], pair[1]))
 
@@ -62,14 +62,14 @@ class Ranking:
         return await self._database.read(agents.agents_waiting, chosen, MOST_AGENTS)
 
     async def all(self, chosen: AgentSet) -> list[tuple[float, int, int]]:
-        """(information, agent, number) of what waits at some agents or at all; the most first."""
+        """(information, agent, number) of the waiting episodes, the most informative first."""
         numbers = await self.agents_waiting(chosen)
         parts = await asyncio.gather(*(self._ranked(number) for number in numbers))
-        whole = [entry for part in parts for entry in part]
-        return sorted(whole, key=lambda entry: (-entry[0], entry[1], entry[2]))
+        ranked = [entry for part in parts for entry in part]
+        return sorted(ranked, key=lambda entry: (-entry[0], entry[1], entry[2]))
 
     async def by_age(self, chosen: AgentSet) -> list[tuple[int, int]]:
-        """(agent, number) of what waits, each agent's oldest first: for while ranking waits."""
+        """(agent, number) of waiting episodes, the oldest of each agent first; needs no ranking."""
         return [
             (owner, number)
             for owner in await self.agents_waiting(chosen)

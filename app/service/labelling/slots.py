@@ -1,8 +1,8 @@
 """Label slots: assign, replace and withdraw labels on one episode.
 
-An episode that wants k labels has the slots 0 .. k-1. Where one label is wanted its slot is
-everybody's; where several are wanted each labeller has one. Answers of "cannot tell" have slots
-from k on, one for each labeller. All functions here are pure.
+An episode that wants k labels has the slots 0 .. k-1. If it wants one label, all labellers share
+the slot. If it wants several, each labeller has one. Answers of "cannot tell" have slots from k on,
+one for each labeller. All functions here are pure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TIMEOUT = "timeout"  # the labeller of a default label
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """How an episode was judged: by which guidelines, and how many seconds it was looked at."""
+    """How an episode was judged: by which guidelines, and how many seconds the labeller took."""
 
     guidelines_version: int | None = None  # None: the one in force
     seconds: float | None = None
@@ -86,14 +86,14 @@ def free_answer_slot(answers: Mapping[int, CannotTell], wanted: int) -> int:
 
 
 def majority(labels: Collection[GivenLabel]) -> int:
-    """The label that several labels amount to: good only when more than half are."""
+    """The majority of some labels: good only if more than half of them are good."""
     return int(2 * sum(given.label for given in labels) > len(labels))
 
 
 def slot_of(slots: Slots, wanted: int, labeller: str | None) -> int | None:
-    """The slot that holds a labeller's label; where one label is wanted, anybody's.
+    """The slot that holds a labeller's label; of any labeller if one label is wanted.
 
-    A default label belongs to nobody: a person's label always replaces it.
+    A default label has no labeller: a person's label always replaces it.
     """
     for slot, given in slots.items():
         if given.labeller == labeller or (wanted == 1 and given.labeller != TIMEOUT):
@@ -102,7 +102,7 @@ def slot_of(slots: Slots, wanted: int, labeller: str | None) -> int | None:
 
 
 def has_room(slots: Slots, wanted: int) -> bool:
-    """Whether somebody who has not labelled the episode can."""
+    """Whether the episode takes one more label."""
     return _default_slot(slots) is not None or len(slots) < wanted
 
 

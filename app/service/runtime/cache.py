@@ -1,4 +1,4 @@
-"""The cache of agents and episodes: loaded when asked for, dropped when idle."""
+"""The cache of agents and episodes: loaded on first use, dropped when idle."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Cache:
             del self.episodes[id_]
 
     def drop_idle(self, seconds: float) -> None:
-        """Drop what nobody has used for so long."""
+        """Drop agents and episodes that were not used for ``seconds``."""
         limit = time.monotonic() - seconds
         for key, episode in list(self.episodes.items()):
             if episode.used < limit and not episode.is_changing:

@@ -63,7 +63,7 @@ class Commits:
     async def store(self, changes: Sequence[Change]) -> None:
         """Store decided changes of some episodes, all or none; each episode once.
 
-        On failure the episodes leave memory: it is the disk that knows what happened.
+        On failure the episodes leave memory and are loaded from disk again.
         """
         commands: list[Command[Any]] = [
             update.command for _, _, update in changes if update is not None
@@ -91,7 +91,7 @@ class Commits:
         await asyncio.shield(pending)
 
     def log(self, episode: HostedEpisode, logged: Logged) -> None:
-        """Take over what a commit added to the agent's log, and tell its listeners."""
+        """Update the agent after a commit, and publish the new events."""
         episode.agent.update_counters(logged.counters)
         for event in logged.events:
             self._events.publish(event)

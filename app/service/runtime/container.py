@@ -41,7 +41,7 @@ from app.storage.database import Database
 
 
 class Container:
-    """The parts of a service, each of which does one thing."""
+    """All parts of a service. Each part has one responsibility."""
 
     def __init__(self, settings: Settings, metrics: Metrics, database: Database) -> None:
         self.settings = settings

@@ -1,4 +1,4 @@
-"""Events for clients that listen now; the log has them for those that come later."""
+"""Publish events to connected clients. Clients that connect later read the log."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Listener:
 
 
 class EventBus:
-    """Hands every event of an agent to everybody who listens to it."""
+    """Sends every event of an agent to its listeners."""
 
     def __init__(self) -> None:
         self._listeners: defaultdict[int, set[Listener]] = defaultdict(set)
         self.closed = False
 
     def publish(self, event: EventRow) -> None:
-        """Send an event to all listeners; a listener that is too slow is disconnected.
+        """Send an event to all listeners.
 
-        It can catch up from the log.
+        A listener that is too slow is disconnected. It can read the log when it connects again.
         """
         for listener in list(self._listeners.get(event.agent, ())):
             if listener.events.qsize() >= _MOST_UNREAD:
@@ -68,7 +68,7 @@ class EventBus:
 
     @property
     def listeners(self) -> int:
-        """How many listen."""
+        """The number of listeners."""
         return sum(len(listeners) for listeners in self._listeners.values())
 
     def _disconnect(self, listener: Listener) -> None:

@@ -26,7 +26,7 @@ _KEY_TICKS = int(REFRESH_SECONDS / _TICK_SECONDS)
 
 
 class Housekeeping:
-    """Ends what is overdue, and drops from memory and disk what nobody needs."""
+    """Ends what is overdue, and removes unused data from memory and disk."""
 
     def __init__(
         self,

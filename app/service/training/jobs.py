@@ -12,8 +12,8 @@ from app.storage.rows import JsonObject, PlanRow
 class LearningJob:
     """Learn everything new, and plan for the episodes ``first`` .. ``first + count - 1``.
 
-    With ``more`` it plans even if nothing new asks for it: episodes run side by side, and each
-    should have a plan of its own. ``version`` is that of the policy in force, -1 before the first.
+    With ``more`` it plans even if there is nothing new to learn, because parallel episodes should
+    have different plans. ``version`` is that of the policy in force, -1 before the first.
     """
 
     agent: int
@@ -26,7 +26,7 @@ class LearningJob:
 
 @dataclass(frozen=True)
 class RankingJob:
-    """Say how much the label of each of these finished episodes would teach."""
+    """Compute how much the label of each of these finished episodes would teach."""
 
     agent: int
     episodes: tuple[int, ...]

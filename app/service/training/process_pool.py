@@ -56,7 +56,7 @@ _MOST_HOMES = 10_000  # agents whose last process is remembered
 
 
 class JobFailed(PlauditError):
-    """A job that crashed, was killed or took too long, with the reason for people to read."""
+    """A job that crashed, was killed or took too long. The message is for people."""
 
 
 class ProcessPool:
@@ -77,7 +77,7 @@ class ProcessPool:
         self._slots = [_Slot(context, database_url, budget, n == 0) for n in range(count)]
         self._free = list(self._slots)
         self._scheduler = scheduler
-        self._homes: dict[int, _Slot] = {}  # where an agent was last, and is still warm
+        self._homes: dict[int, _Slot] = {}  # by agent: the process that ran its last job
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="learning")
         self._closed = False
 
@@ -207,7 +207,7 @@ class _Slot:
         return outcome
 
     def stop(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process, even while it runs a job."""
         self._stopped.set()
         if self.process is not None:
             self.process.kill()
@@ -258,7 +258,7 @@ def _serve(pipe: Connection, url: str, budget: PlanBudget, compiles: bool) -> No
 
 
 def _report(pipe: Connection, done: int, total: int) -> None:
-    """Tell the serving process how far compiling is, four times in all."""
+    """Report the progress of compiling to the serving process, four times."""
     if done * _QUARTERS // total > (done - 1) * _QUARTERS // total:
         pipe.send(Compiling(done, total))
 

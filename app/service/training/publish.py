@@ -71,7 +71,7 @@ class Publisher:
         await asyncio.shield(self._database.writer.submit(unit, applied))
 
     async def _drop_old_plans(self, agent: HostedAgent) -> None:
-        """Drop them after the commit: an episode may have started on one of them meanwhile."""
+        """Drop plans after the commit, because an episode may just have started on one of them."""
         try:
             await self._database.commit(DropOldPlans(agent.number, agent.version))
         except PlauditError:

@@ -64,7 +64,7 @@ class _Turn:
 
 
 class FairScheduler:
-    """Short jobs first, with ageing; long jobs share processes of their own.
+    """Short jobs first, with ageing; long jobs have separate processes.
 
     ``short_lanes`` jobs run at a time. A job that has run, or is expected to run, for longer than
     `LONG_SECONDS` takes one of the ``long_lanes`` and leaves its place to short ones. So a heavy

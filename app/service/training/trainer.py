@@ -83,7 +83,8 @@ class Trainer:
 
     async def _rounds(self, agent: HostedAgent) -> None:
         """Run jobs until there is nothing new."""
-        more = True  # a first request for more plans holds; a later one only if they still lack
+        # The first request for more plans counts, later ones only if plans are still missing.
+        more = True
         while (more := self._takes_more(agent, more)) or agent.behind or not agent.plans:
             learn_to, began = agent.last_lesson, time.monotonic()
             try:
@@ -104,7 +105,7 @@ class Trainer:
         agent.end_learning()
 
     def _takes_more(self, agent: HostedAgent, first: bool) -> bool:
-        """Take a request for more plans; false if there is none, or a job has met it meanwhile."""
+        """Take a request for more plans. False if there is none, or if a job has already met it."""
         requested = agent.number in self._more
         self._more.discard(agent.number)
         return requested and (first or agent.shares_plans(EpisodeMode.learn))

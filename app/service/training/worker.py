@@ -44,8 +44,10 @@ log = logging.getLogger(__name__)
 
 _MAPS_GROW = 1.1  # the labels of a map that is kept, by those of the one before
 WARM_AGENTS = 16  # that a process keeps
-SMALL_SNAPSHOT = 200_000  # bytes; a larger one is taken when the log has grown by a tenth, and
-FEW_EVENTS = 50  # by more than so many: they are quickly learned again, and packing takes as long
+# A snapshot larger than this many bytes is taken only after the log has grown by a tenth and by
+# more than `FEW_EVENTS` events: learning these again is as quick as packing.
+SMALL_SNAPSHOT = 200_000
+FEW_EVENTS = 50
 
 _MOST_REBUILT = 16  # plans of an earlier version that are made again
 
@@ -204,8 +206,8 @@ class Worker:
     def _up_to_date(self, session: Session, number: int, version: int | None = None) -> _Warm:
         """The agent with all its events learned, and the ``version`` in force as its last plan.
 
-        It is loaded again if another process has planned since, or a plan from here was never
-        stored: continuing from an older fit would give the same weights only nearly.
+        It is loaded again if another process has planned since, or if a plan of this process was
+        not stored. Otherwise its weights would differ in their last digits.
         """
         warm = self._warm.get(number)
         if warm is None or version not in (None, warm.version):
@@ -277,7 +279,7 @@ class Worker:
         return deque(session.read(training.plans_played, number, warm.plans_known))
 
     def _snapshot(self, warm: _Warm) -> bytes | None:
-        """What the agent knows, when it is small or the log has grown much."""
+        """A snapshot of the agent, if it is small or the log has grown enough."""
         grown = warm.event > 1.1 * warm.snapshot_event + FEW_EVENTS
         if warm.version == warm.event or (warm.snapshot_size > SMALL_SNAPSHOT and not grown):
             return None

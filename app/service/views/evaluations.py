@@ -1,4 +1,4 @@
-"""Success in evaluation, with intervals that hold whenever they are looked at."""
+"""Success in evaluation, with confidence intervals that are valid at all times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_VERSIONS = 20  # of a view
 def read_evaluations(
     connection: ReadConnection, agents: Collection[int]
 ) -> dict[int, EvaluationView]:
-    """The evaluations of those of some agents that have results; two queries in all."""
+    """The evaluations of the agents that have results, with two queries."""
     versions = evaluations.results_by_version(connection, agents)
     if not versions:
         return {}
@@ -48,8 +48,8 @@ def evaluation_view(versions: Sequence[VersionResults], newest: Sequence[int]) -
 def recent_window(total: int) -> tuple[int, float]:
     """How many of ``total`` results are recent, and the error probability of their interval.
 
-    The window begins with the block of results before the present one. It is the k-th window, and
-    its share 6 / (pi k)^2 of the error probability keeps all windows right together.
+    The window begins one block of results before the current one. The k-th window gets the share
+    6 / (pi k)^2 of the error probability, so that all windows hold together.
     """
     k = max(1, total // BLOCK)
     return total - BLOCK * (k - 1), DELTA * 6.0 / (math.pi * k) ** 2

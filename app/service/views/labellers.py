@@ -1,4 +1,4 @@
-"""How labellers do: how much, how fast, how they agree, and which labels the model doubts."""
+"""Statistics of labellers: counts, speed, agreement, and labels that the model contradicts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PAIRS = 50  # of labellers that are listed
 
 @dataclass(frozen=True)
 class LabellerStatistics:
-    """One labeller. ``name`` is None for labels that came without one."""
+    """One labeller. ``name`` is None for labels without a name."""
 
     name: str | None
     verdicts: int
@@ -70,7 +70,7 @@ class Doubt:
 
 @dataclass(frozen=True)
 class LabellerReport:
-    """How labellers do, from the newest labels of all agents."""
+    """Statistics of labellers, from the newest labels of all agents."""
 
     labellers: list[LabellerStatistics]
     pairs: list[Agreement]
@@ -91,7 +91,7 @@ class _Stored:
 
 
 class LabellerViews:
-    """Reads how labellers do."""
+    """Reads the statistics of labellers."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -18,7 +18,7 @@ class Blob:
 
 
 class BlobWriter(Protocol):
-    """A blob that is being written. Nobody sees it before `commit`."""
+    """A blob that is being written. It is invisible before `commit`."""
 
     def write(self, chunk: bytes) -> None:
         """Append some bytes."""

@@ -1,7 +1,7 @@
 """Blobs as files in a folder.
 
-A blob is written to a file in ``.unfinished``, synced, renamed to its name, and its folder synced:
-after a crash it is there as a whole or not at all.
+A blob is written to a file in ``.unfinished``, synced and renamed, and its folder is synced. After
+a crash a blob is complete or does not exist.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from app.storage.blobs.base import Blob
 
 UNFINISHED = ".unfinished"
 _NAME = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
-# Syncing often keeps each sync short, so that the database's own syncs do not wait behind one.
+# Frequent syncs are short, so that the syncs of the database do not wait long.
 _SYNC_BYTES = 4_000_000
 
 
@@ -38,7 +38,7 @@ class FolderBlobs:
 
     @contextmanager
     def open(self, name: str) -> Iterator[FileReader]:
-        """Open a blob for reading; it stays readable if it is deleted meanwhile."""
+        """Open a blob for reading. It stays readable if it is deleted while open."""
         try:
             handle = os.open(self._path(name), os.O_RDONLY)
         except FileNotFoundError as error:
@@ -92,7 +92,7 @@ class FolderBlobs:
 
 
 class FileWriter:
-    """A file that gets its name when it is whole."""
+    """A file that is renamed once it is complete."""
 
     def __init__(self, unfinished: Path, target: Path) -> None:
         self._unfinished, self._target = unfinished, target
@@ -153,7 +153,7 @@ def _make_folder(folder: Path) -> None:
 def _remove_empty(folder: Path) -> bool:
     try:
         folder.rmdir()
-    except OSError:  # it has files, or is gone already
+    except OSError:  # it is not empty, or was deleted
         return False
     return True
 

@@ -10,9 +10,9 @@ from app.storage.sqlite.engine import database_file
 
 
 def recordings_folder(database_url: str, chosen: str | None) -> Path:
-    """The folder that an operator chose, else one beside the database file.
+    """The configured folder; by default a folder next to the database file.
 
-    Each database has a folder of its own by default: an unused file in it is an orphan.
+    A folder belongs to one database, so that files without a row are orphans.
     """
     if chosen:
         return Path(chosen)

@@ -107,11 +107,11 @@ class AddAnswer:
     row: AnswerRow
 
     def apply(self, connection: Connection) -> None:
-        """Insert the row; `Stale` if the same request was answered meanwhile."""
+        """Insert the row. Raises `Stale` if another process answered the same request first."""
         try:
             connection.execute(insert(answers), asdict(self.row))
         except IntegrityError as error:
-            raise Stale("the request was answered meanwhile") from error
+            raise Stale("another process answered the request first") from error
 
 
 @dataclass(frozen=True, slots=True)

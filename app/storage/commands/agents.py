@@ -118,7 +118,7 @@ class DeleteAgent:
 class PurgeSteps:
     """Remove the steps of a deleted agent's episodes before one of them.
 
-    Rows leave in pieces, so that nobody waits for a million of them.
+    Rows are deleted in parts, so that no transaction is long.
     """
 
     agent: int

@@ -110,7 +110,7 @@ def change_episode(
     version: int,
     **values: object,
 ) -> None:
-    """Run an update made by `change_of`; `Stale` if the episode has changed meanwhile."""
+    """Run an update from `change_of`. Raises `Stale` if the episode has another version."""
     found = {"the_agent": agent, "the_number": number, "the_version": version}
     new = {f"new_{name}": value for name, value in values.items()}
     if connection.execute(statement, found | new).rowcount == 0:
@@ -225,7 +225,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class ImportEpisodes:
-    """Store episodes that were played elsewhere; rows are made while they are written."""
+    """Store episodes that were played elsewhere. Rows are built while they are written."""
 
     agent: int
     imported: Sequence[ImportedEpisode]

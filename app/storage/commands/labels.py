@@ -35,14 +35,14 @@ _ADD = insert(labels).values(
 
 @dataclass(frozen=True, slots=True)
 class SetLabels:
-    """Change an episode's status and label to what its labels now amount to."""
+    """Set the status and label of an episode after a change of its labels."""
 
     agent: int
     number: int
     version: int  # that this was decided from
     status: EpisodeStatus
     labels_given: int
-    cannot_tell: int  # answers that say so
+    cannot_tell: int  # the number of such answers
     label: int | None
     labelled_at: int | None
     label_due: int | None  # None leaves it as it is

@@ -52,7 +52,7 @@ class PublishPolicy:
     version: VersionRow
     plans: Sequence[PlanRow]
     insight: bytes | None
-    snapshot: bytes | None  # None keeps the one before
+    snapshot: bytes | None  # None keeps the previous one
     snapshot_event: int
     map: bytes | None = None  # of what it believes, where one is kept of this version
     replaces: bool = False  # plans of this version that could not be read

@@ -32,7 +32,7 @@ class CounterChange:
     good: int = 0
 
     def moved(self, before: EpisodeStatus | None, after: EpisodeStatus) -> CounterChange:
-        """The same with one episode more in ``after`` and one fewer in ``before``."""
+        """The change plus one episode that moves from the status ``before`` to ``after``."""
         if before == after:
             return self
         counts = asdict(self)
@@ -46,7 +46,7 @@ class CounterChange:
 class NewEvent:
     """An event before the log has given it a number; see `EventRow`.
 
-    ``teaches`` is not stored: queries of what to learn see it from the episode.
+    ``teaches`` is not stored; queries derive it from the episode.
     """
 
     kind: EventKind
@@ -56,7 +56,7 @@ class NewEvent:
     label: int | None = None
     final_known: bool | None = None
     policy_version: int | None = None
-    teaches: bool = True  # false where the episode is kept apart from the model
+    teaches: bool = True  # false if the agent must not learn from it, as in an evaluation
 
     @property
     def is_lesson(self) -> bool:

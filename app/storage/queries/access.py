@@ -38,7 +38,7 @@ def answer_row(connection: Connection, scope: str, key: str) -> AnswerRow | None
 
 
 def secret(connection: Connection, name: str) -> bytes | None:
-    """A secret that the server made for itself."""
+    """A secret that the server generated."""
     query = select(secrets.c.value).where(secrets.c.name == name)
     found: bytes | None = connection.execute(query).scalar()
     return found

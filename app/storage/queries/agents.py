@@ -153,10 +153,10 @@ def agents_deleted(connection: Connection) -> list[tuple[int, int]]:
 
 
 def agents_gone(connection: Connection) -> list[tuple[int, int]]:
-    """Agents without a row of their own that other tables still have rows of.
+    """Agents whose row is deleted but that still have rows in other tables.
 
-    Each comes with the number of its episodes. Agents are found by one index lookup each, so that
-    the steps are not read.
+    Each has the number of its episodes. Agents are found with one index lookup each, without
+    reading their steps.
     """
     known = set(connection.execute(select(agents.c.id)).scalars())
     ownerless: set[int] = set()
@@ -228,7 +228,7 @@ def horizons(connection: Connection, chosen: Collection[int]) -> dict[int, int]:
     """The horizons of some agents that were not deleted; damaged agents are left out."""
     horizon = agents.c.specification["horizon"].as_integer().label("horizon")
     query = select(agents.c.id, horizon).where(agents.c.id.in_(chosen), alive)
-    if connection.dialect.name == "sqlite":  # which refuses to look into damaged JSON
+    if connection.dialect.name == "sqlite":  # it fails on damaged JSON
         query = query.where(func.json_valid(agents.c.specification))
     found = connection.execute(query)
     return {row.id: row.horizon for row in found if isinstance(row.horizon, int)}

@@ -1,4 +1,4 @@
-"""Queries of evaluations: the results that are kept apart from the model."""
+"""Queries of evaluations: results that agents do not learn from."""
 
 from __future__ import annotations
 

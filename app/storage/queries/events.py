@@ -9,7 +9,8 @@ from app.storage.schema import episodes, events
 
 _all = select(*columns_of(EventRow, events))
 _of_episode = and_(events.c.agent == episodes.c.agent, events.c.episode == episodes.c.number)
-_is_lesson = or_(  # the label of an evaluation is none, and its end only where that is wanted
+# Agents do not learn the labels of evaluations. They learn transitions if the client wants it.
+_is_lesson = or_(
     episodes.c.mode != EpisodeMode.evaluate,
     and_(episodes.c.learn_transitions, events.c.kind.not_in(LABEL_KINDS)),
 )

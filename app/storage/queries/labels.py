@@ -44,7 +44,7 @@ _of_episode = and_(labels.c.agent == episodes.c.agent, labels.c.episode == episo
 class LabelInForce:
     """A label in force with its episode.
 
-    ``outcome`` is the label that the episode has come to, None while more labels are wanted.
+    ``outcome`` is the label of the episode, None while more labels are wanted.
     """
 
     number: int
@@ -98,7 +98,7 @@ def newest_labels(connection: Connection, chosen: AgentSet, limit: int) -> list[
 def judged_by(
     connection: Connection, labeller: str | None, among: Collection[tuple[int, int]]
 ) -> set[tuple[int, int]]:
-    """Which of some episodes, by (agent, number), have an answer of a labeller, if named."""
+    """The episodes, by (agent, number), that a labeller has answered; none without a name."""
     if labeller is None:
         return set()
     numbers: dict[int, list[int]] = defaultdict(list)

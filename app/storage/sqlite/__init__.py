@@ -1,1 +1,1 @@
-"""SQLite: the engines, the group-commit writer and the journal of steps."""
+"""SQLite: engines, the file lock, inserts of many steps, backup and restore."""

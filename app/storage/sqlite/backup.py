@@ -1,7 +1,7 @@
 """Backup and restore of a SQLite database, with SQLite's online backup API, and its recordings.
 
-Both read the source through SQLite, so that what is only in its write-ahead log is copied too.
-The recordings of ``backup.db`` are files in the folder ``backup.db.recordings`` beside it.
+Both read the source through SQLite, so that its write-ahead log is copied too. The recordings of
+``backup.db`` are files in the folder ``backup.db.recordings`` next to it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from app.storage.sqlite.engine import BUSY_MILLISECONDS, database_file
 from app.storage.sqlite.file_lock import lock_database
 
 Progress = Callable[[int, int], None]
-"""Called with the pages copied so far and the pages in all."""
+"""Called with the number of pages copied so far and the total number of pages."""
 
 _PAGES_PER_STEP = 1024
 
@@ -73,7 +73,7 @@ def recordings_of(backup: Path) -> Path:
 
 
 def _replace_folder(folder: Path, fresh: Path) -> None:
-    """Put a folder in the place of another one, which is kept beside it."""
+    """Replace a folder by another one. The old folder is kept under a new name."""
     kept = folder.with_name(folder.name + ".replaced")
     shutil.rmtree(kept, ignore_errors=True)
     if folder.exists():
@@ -85,15 +85,15 @@ def _replace_folder(folder: Path, fresh: Path) -> None:
 
 @contextmanager
 def _copied(source: Path, target: Path, progress: Progress) -> Iterator[sqlite3.Connection]:
-    """Copy a database; the copy may be completed before it gets its name.
+    """Copy a database to a temporary file, which is renamed to ``target`` on exit.
 
-    It is a file beside ``target`` until then: ``target`` is a whole database or does not exist.
+    So ``target`` is a complete database or does not exist.
     """
     partial = target.with_name(target.name + ".partial")
     partial.unlink(missing_ok=True)
     try:
         with closing(_open(source)) as reading, closing(sqlite3.connect(partial)) as writing:
-            # A read transaction pins one moment: otherwise every commit restarts the copy.
+            # A read transaction fixes the snapshot. Without it every commit would restart the copy.
             reading.execute("BEGIN")
             reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
             reading.backup(
@@ -101,7 +101,7 @@ def _copied(source: Path, target: Path, progress: Progress) -> Iterator[sqlite3.
                 pages=_PAGES_PER_STEP,
                 progress=lambda _, left, total: progress(total - left, total),
             )
-            writing.execute("PRAGMA journal_mode = DELETE")  # one file, with no log beside it
+            writing.execute("PRAGMA journal_mode = DELETE")  # no write-ahead log
             yield writing
             writing.commit()
         _sync(partial)
@@ -135,7 +135,7 @@ def _check(path: Path) -> None:
 
 
 def _set_aside(database: Path) -> Path | None:
-    """Rename a database and its log, which hold together, so that nothing is lost."""
+    """Rename a database together with its write-ahead log, so that nothing is lost."""
     kept = database.with_name(database.name + ".replaced")
     for suffix in ("-wal", ""):
         kept.with_name(kept.name + suffix).unlink(missing_ok=True)

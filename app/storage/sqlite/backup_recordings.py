@@ -1,4 +1,4 @@
-"""Copying the recordings that a copy of a database names."""
+"""Copy the recordings that a copied database refers to."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def copy_recordings(
 ) -> None:
     """Copy the blobs that ``copy`` names; it was copied from the database ``live``.
 
-    A recording that was replaced or deleted since then has no file any more. The copy gets its
-    present row instead, or none.
+    A recording that was replaced or deleted since then has no file. The copied row is replaced by
+    the current one, or deleted.
     """
     if not _has_files(copy):
         return  # an older version, with recordings in the database itself

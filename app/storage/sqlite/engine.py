@@ -69,7 +69,7 @@ def checkpoint(engine: Engine) -> bool:
 
 
 def reason_of(error: SQLAlchemyError) -> str:
-    """The database's own message, in one line."""
+    """The error message of the database, in one line."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return " ".join(str(cause).split())
 
@@ -95,7 +95,7 @@ def _sqlite(url: str | URL, begin: str, synchronous: str, **options: Any) -> Eng
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: object) -> None:
-        connection.isolation_level = None  # transactions begin where we say, as we say
+        connection.isolation_level = None  # the driver begins no transactions; `_begin` does
         connection.text_factory = _read_text
         cursor = connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")

@@ -1,4 +1,4 @@
-"""The lock that lets one server at a time use a SQLite database."""
+"""A file lock: only one server at a time uses a SQLite database."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from app.storage.sqlite.engine import database_file
 
 
 def lock_database(url: str) -> IO[str]:
-    """Take the lock beside the database file, whose folder is created if needed."""
-    path = database_file(url).resolve()  # a symlink names the same database
+    """Take the lock file next to the database file. Creates the folder if needed."""
+    path = database_file(url).resolve()  # resolved, because a symlink names the same database
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = open(path.with_name(path.name + ".lock"), "w")  # noqa: SIM115 - held while serving
@@ -22,6 +22,6 @@ def lock_database(url: str) -> IO[str]:
     except OSError as error:
         file.close()
         raise UnsafeStart(
-            "another server uses this database; give this one a PLAUDIT_DATABASE_URL of its own"
+            "another server is using this database; stop it, or set another PLAUDIT_DATABASE_URL"
         ) from error
     return file

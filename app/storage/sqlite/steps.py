@@ -1,4 +1,4 @@
-"""Inserting many steps into SQLite with few calls of the driver."""
+"""Insert many steps into SQLite with few driver calls."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ROWS_PER_CALL = 128
 def insert_steps(connection: Connection, rows: Iterable[StepTuple]) -> None:
     """Insert steps; a step that exists already is an integrity error.
 
-    Each call of the driver releases the interpreter's lock and has to wait for it again, so one
-    call per row would make the writer wait for the event loop once per row. Row counts are powers
-    of two: the driver keeps those few statements prepared.
+    Each driver call releases the global interpreter lock and then waits for it, so one call per row
+    would wait for the event loop once per row. Row counts are powers of two, so that the driver
+    can keep the few statements prepared.
     """
     remaining = iter(rows)
     while batch := list(islice(remaining, _ROWS_PER_CALL)):

@@ -63,7 +63,7 @@ async def next_episode(
 async def start_over(
     body: DeskRequest, desk: Desk, views: DeskViews, caller: Labeller
 ) -> DeskAnswer:
-    """Forget what was skipped; the episode to judge next."""
+    """Forget what was skipped. Returns the episode to judge next."""
     desk.start_over(_skipper(caller, body))
     return await _next(desk, views, caller, body)
 
@@ -72,7 +72,7 @@ async def start_over(
 async def skip(
     body: DeskEpisodeRequest, desk: Desk, leases: Leases, views: DeskViews, caller: Labeller
 ) -> DeskAnswer:
-    """Leave an episode to others; the episode to judge next."""
+    """Skip an episode. Returns the episode to judge next."""
     leases.release(body.episode, _holder(caller, body))
     desk.skip(_skipper(caller, body), body.episode)
     return await _next(desk, views, caller, body)
@@ -80,7 +80,7 @@ async def skip(
 
 @router.post("/verdict")
 async def judge(body: DeskLabel, desk: Desk, views: DeskViews, caller: Labeller) -> DeskAnswer:
-    """Label an episode, or replace an earlier label; the episode to judge next."""
+    """Label an episode, or replace an earlier label. Returns the episode to judge next."""
     judge_or_correct = desk.correct if body.again else desk.judge
     await judge_or_correct(_holder(caller, body), body.episode, _given(caller, body))
     return await _next(desk, views, caller, body)
@@ -90,7 +90,7 @@ async def judge(body: DeskLabel, desk: Desk, views: DeskViews, caller: Labeller)
 async def undo(
     body: DeskReturn, desk: Desk, leases: Leases, views: DeskViews, caller: Labeller
 ) -> DeskAnswer:
-    """Withdraw a label. The same episode again, or the next one if somebody else holds it."""
+    """Withdraw a label. Returns the same episode, or the next one if another person holds it."""
     holder = _holder(caller, body)
     episode = await desk.undo(holder, body.episode, _labeller(caller, body.labeller))
     return await _return_to(desk, leases, views, caller, body, episode)
@@ -100,7 +100,7 @@ async def undo(
 async def unskip(
     body: DeskReturn, desk: Desk, leases: Leases, views: DeskViews, caller: Labeller
 ) -> DeskAnswer:
-    """Take back a skip. The skipped episode, or the next one if it cannot be judged any more."""
+    """Undo a skip. Returns the skipped episode, or the next one if it needs no label any more."""
     labeller = _labeller(caller, body.labeller)
     skipper, holder = _skipper(caller, body), _holder(caller, body)
     episode = await desk.unskip(skipper, holder, body.episode, labeller)
@@ -111,7 +111,7 @@ async def unskip(
 async def reopen(
     body: DeskReturn, desk: Desk, leases: Leases, views: DeskViews, caller: Labeller
 ) -> DeskAnswer:
-    """An episode that the caller has labelled, to label it again. Its label stays meanwhile."""
+    """Reopen an episode that the caller has labelled. Its label stays until it is replaced."""
     labeller = _labeller(caller, body.labeller)
     episode = await desk.reopen(_holder(caller, body), body.episode, labeller)
     return await _return_to(desk, leases, views, caller, body, episode)
@@ -160,12 +160,12 @@ def _given(caller: Caller, body: DeskLabel) -> GivenLabel | CannotTell:
 
 
 def _skipper(caller: Caller, body: DeskRequest) -> str:
-    """Who skips: a tab, over all visits."""
+    """The identity of a browser tab, which keeps its skipped episodes over all visits."""
     return f"{caller.key} {body.tab}"
 
 
 def _holder(caller: Caller, body: DeskRequest) -> str:
-    """Who holds a lease: one visit. Refuses an episode that the caller does not see."""
+    """The holder of leases: one visit. Refuses an episode that the caller does not see."""
     if isinstance(body, DeskEpisodeRequest):
         caller.sees.check_episode(body.episode)
     return f"{caller.key} {body.tab} {body.visit}"
@@ -193,7 +193,7 @@ async def _return_to(
     body: DeskReturn,
     episode: HostedEpisode | None,
 ) -> DeskAnswer:
-    """An earlier episode, or the next one; the lease of the episode on the desk is released."""
+    """Release the episode on the desk. Returns an earlier episode, or the next one."""
     if body.shown is not None and body.shown != body.episode:
         leases.release(body.shown, _holder(caller, body))
     if episode is None:

@@ -1,4 +1,4 @@
-"""Error pages: what a browser sees where a program would read a problem document."""
+"""Error pages: browsers get an HTML page instead of a problem document."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PROGRAMS = ("/v1/", "/label/", "/static/")  # paths that only programs and scri
 
 
 def install(app: FastAPI) -> None:
-    """Wrap the handlers of errors, so that browsers get a page. Call it after they are set."""
+    """Wrap the error handlers, so that browsers get a page. Call this after they are registered."""
     for error_type in (PlauditError, RequestValidationError, HTTPException):
         handler: Any = app.exception_handlers[error_type]
         app.add_exception_handler(error_type, _with_page(handler))
@@ -38,7 +38,7 @@ def _with_page(handle: Handler) -> Any:
 
 
 def _is_browser(request: Request) -> bool:
-    """Whether a person looks at the response: a browser that follows a link asks for HTML."""
+    """Whether the client is a browser that opened a page: it accepts HTML."""
     path = request.url.path.removeprefix(request.scope.get("root_path", ""))
     wants_html = "text/html" in request.headers.get("accept", "")
     return request.method == "GET" and wants_html and not path.startswith(_PROGRAMS)

@@ -1,4 +1,4 @@
-"""The page of labellers: how much, how fast, how they agree, which labels the model doubts."""
+"""The page of labellers: their speed and agreement, and labels that the model contradicts."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 async def labellers_page(
     request: Request, views: LabellerViews, caller: Annotated[Caller, page_guard(READ)]
 ) -> Response:
-    """How labellers do, from the newest labels of the agents that the caller sees."""
+    """Statistics of labellers, from the newest labels of the agents that the caller sees."""
     return render(request, "labellers.html", report=await views.report(caller.sees), **words())

@@ -118,7 +118,7 @@ async def sign_in_page(
 async def sign_in(request: Request, keys: Keys, sessions: Sessions) -> Response:
     """Open a session with a key.
 
-    There is no session yet, so no token either: a form of another site is refused by its origin.
+    There is no session and no token yet, so the Origin header decides whether the form is ours.
     """
     refuse_other_sites(request)
     fields = await form_of(request)

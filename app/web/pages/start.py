@@ -1,4 +1,4 @@
-"""The start page: every agent, its success rate, and what waits for a label."""
+"""The start page: every agent, its success rate, and its episodes that wait for a label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Static files, read once; their addresses carry a version, so that browsers keep them for good."""
+"""Static files, read once. Their URLs contain a version, so that browsers cache them forever."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FOR_GOOD = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True)
 class Assets:
-    """Every static file by its name, and the version of them all."""
+    """Every static file by its name, and one version for all of them."""
 
     files: dict[str, bytes]
     version: str
@@ -35,7 +35,7 @@ class Assets:
 def assets() -> Assets:
     """The files of this package.
 
-    Modules import one another by relative address, so one version covers all.
+    JavaScript modules import each other by relative URLs, so all files share one version.
     """
     files = {
         path.relative_to(_FOLDER).as_posix(): path.read_bytes()
@@ -50,7 +50,7 @@ def assets() -> Assets:
 
 @router.get("/{version}/{name:path}")
 async def asset(version: str, name: str) -> Response:
-    """A file; of another version than asked for it is not to be kept."""
+    """A static file. Browsers may cache it only if its version is the requested one."""
     content = assets().files.get(name)
     if content is None:
         raise NotFound("file", name[:80], "named")

@@ -1,7 +1,7 @@
-"""Charts as the points of SVG paths: drawn here, so that a page is whole without any script.
+"""Charts as SVG paths. They are drawn on the server, so that pages work without scripts.
 
-Paths are drawn in a box 100 wide and 100 high with the origin above left, which a page stretches to
-whatever width it has; what they mean is written beside them in HTML.
+The drawing area is 100 wide and 100 high, with the origin in the upper left corner. A page
+stretches it to its own width and writes the labels in HTML.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from app.service.views.curves import wilson
 
 WIDE = HIGH = 100.0
 _POINTS = 40
-_FEWEST = 12  # labels in one point of the observed curve, where there are so many
+_FEWEST = 12  # the fewest labels in a point of the observed curve, if there are enough
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class CurveChart:
-    """The learning curve as paths, and the numbers to write beside them."""
+    """The learning curve as paths, with the numbers of its labels."""
 
     points: list[Observed]
     line: str
@@ -47,7 +47,7 @@ class CurveChart:
 
 
 def groups(labels: Sequence[int]) -> list[Observed]:
-    """Labels in order, in at most 40 groups, of at least 12 where there are so many."""
+    """Labels in order, in at most 40 groups of at least 12 labels, if there are enough."""
     n = len(labels)
     count = max(1, min(_POINTS, n // _FEWEST))
     found = []
@@ -62,10 +62,10 @@ def groups(labels: Sequence[int]) -> list[Observed]:
 def learning_chart(
     labels: Sequence[int], policies: Sequence[Any], baseline: float | None
 ) -> CurveChart:
-    """Observed success with its band, and what each policy promised; over labels."""
+    """Observed success with its interval, and the value of each policy, by number of labels."""
     points = groups(labels)
     most = max([len(labels), 1, *(row.labels for row in policies)])
-    # From the first label to the last: a single group is a line too.
+    # From the first label to the last, so that a single group is a line too.
     edges = (
         [points[0].first, *(point.middle for point in points), points[-1].labels] if points else []
     )
@@ -92,7 +92,7 @@ def path(points: Sequence[tuple[float, float]], most: float) -> str:
 
 
 def stairs(points: Sequence[tuple[float, float]], most: float) -> str:
-    """The same, as steps: each value holds until the next."""
+    """Points as a step function: each value holds until the next point."""
     if not points:
         return ""
     parts = [path(points[:1], most)]
@@ -103,7 +103,7 @@ def stairs(points: Sequence[tuple[float, float]], most: float) -> str:
 def spark(parts: Sequence[tuple[int, int, int]], count: int) -> str:
     """The small curve of an agent, from (part, labels, good ones)."""
     points = [((part + 0.5) / count, good / labels) for part, labels, good in parts]
-    if len(points) == 1:  # a line needs two ends
+    if len(points) == 1:  # a line needs two points
         points = [(0.0, points[0][1]), (1.0, points[0][1])]
     return path(points, 1.0)
 
@@ -113,7 +113,7 @@ def _number(value: float) -> str:
 
 
 def heat(value: float, largest: float) -> str:
-    """The class of a cell: its sign, and its size in four steps. The number stands in it too."""
+    """The CSS class of a cell: its sign, and its size in four steps."""
     if largest <= 0 or not math.isfinite(value) or abs(value) < largest / 100:
         return "heat-0"
     return f"heat-{'p' if value > 0 else 'n'}{math.ceil(4 * min(1.0, abs(value) / largest))}"

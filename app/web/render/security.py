@@ -1,11 +1,11 @@
-"""What every page tells the browser to forbid."""
+"""The security headers of every page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-# No script and no style stands in a page, and nothing is asked of another server.
+# Pages contain no inline script or style and make no request to another server.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "media-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "

@@ -35,7 +35,7 @@ def root_of(request: Request) -> str:
 def render(request: Request, template: str, /, status: int = 200, **context: Any) -> HTMLResponse:
     """A page as a response, with security headers.
 
-    Beside their context, templates have ``url("/path")``, ``asset("file.js")``, ``caller``,
+    Templates also have ``url("/path")``, ``asset("file.js")``, ``caller``,
     ``may`` and ``token``. Data for scripts go through ``|tojson`` into
     ``<script type="application/json">``.
     """
@@ -73,7 +73,7 @@ def keep(request: Request, answer: Any, session: Session) -> None:
 
 
 def _may(caller: Caller | None) -> dict[str, bool]:
-    """What a page offers. It only hides links; the guards of the routes decide."""
+    """Whether a page shows the links of these roles. The guards of the routes enforce access."""
     rights = {"read": READ, "read_episodes": READ_EPISODES, "judge": JUDGE}
     return {name: caller is not None and caller.may(roles) for name, roles in rights.items()} | {
         "sign_out": caller is not None and caller is not ANYONE

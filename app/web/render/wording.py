@@ -52,7 +52,7 @@ def percent(share: float | None) -> str:
 
 
 def signed(value: float) -> str:
-    """A number with its sign, so that colours are not needed to tell."""
+    """A number with its sign, so that readers do not depend on colours."""
     text = f"{abs(value):.2f}"
     if float(text) == 0:
         return "0.00"

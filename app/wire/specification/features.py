@@ -30,7 +30,7 @@ class OneHotFeatures(Strict):
     over: tuple[Part, ...] = Field(
         min_length=1,
         max_length=3,
-        description="what is told apart",
+        description="the parts that are combined",
         examples=[["state"], ["state", "action"]],
     )
     steps: (

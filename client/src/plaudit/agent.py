@@ -119,7 +119,7 @@ class AgentCalls(Generic[E]):
 
     @method
     def wait_until_learned(self, seconds: float | None = None) -> Flow[AgentView]:
-        """Wait until everything that the agent was told is learned, or the time is over."""
+        """Wait until the agent has learned all labels so far, or the time is over."""
         began = time.monotonic()
         yield from self._look(0.0)
         while self.view.learning in ("queued", "running"):
@@ -233,7 +233,7 @@ class Agent(AgentCalls[Episode], Blocking):
         wait: Wait | None = None,
         progress: bool = True,
     ) -> Training:
-        """Play episodes of a Gymnasium environment and label them, until a run has so many.
+        """Play and label episodes of a Gymnasium environment, until a run has ``episodes`` of them.
 
         ``label`` is a function of the episode (`plaudit.gym.Rollout`) that returns True, False, or
         None to leave it to people; "human" waits for the people at the desk; None leaves all

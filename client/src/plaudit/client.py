@@ -50,7 +50,7 @@ class _AgentCall(Generic[P]):
 
 
 class _ClientCalls(Calls):
-    """What both clients have beside the operations of the server."""
+    """What both clients have in addition to the operations of the server."""
 
     _session: BlockingSession | AsyncSession
 
@@ -98,7 +98,7 @@ class Client(_ClientCalls, Blocking):
         self.close()
 
     def close(self) -> None:
-        """Close the connections. A client that nobody refers to any more does so by itself."""
+        """Close the connections. This also happens when the client is garbage-collected."""
         self._session.close()
 
     def with_options(

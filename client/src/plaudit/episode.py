@@ -174,7 +174,7 @@ class EpisodeCalls:
 
     @method
     def wait_for_label(self, seconds: float | None = None) -> Flow[Label | None]:
-        """Wait until somebody labels the episode; None if it is given up, or the time is over."""
+        """Wait for the label of the episode; None if it is abandoned, or the time is over."""
         deadline = None if seconds is None else time.monotonic() + seconds
         found = yield from episodes.read_episode(self.id)
         while found.status in ("running", "awaiting_label"):

@@ -4,7 +4,7 @@ PlauditError
 ├── InvalidArgument          a value that cannot be sent; nothing was sent (also a ValueError)
 │   ├── UnknownAgent         no agent has this name, and nothing says what to create
 │   └── UnsupportedSpace     a Gymnasium space that an agent cannot use as it is
-├── ConnectionFailed         no answer: the server is down, the address wrong, the network gone
+├── ConnectionFailed         no answer: the server or the network is down, or the address is wrong
 │   └── TimedOut             the server took the request and did not answer in time
 ├── UnexpectedAnswer         an answer that is not Plaudit's, for example a proxy's page
 ├── NoPolicy                 away from the server, with neither a policy nor a fallback action
@@ -37,7 +37,7 @@ class UnknownAgent(InvalidArgument):
 
 
 class ConnectionFailed(PlauditError):
-    """No answer from the server: it is down, the address is wrong, or the network is gone."""
+    """No answer from the server: it is down, its address is wrong, or the network is down."""
 
     def __init__(self, url: str, reason: str, tries: int, seconds: float, request_id: str) -> None:
         super().__init__(url, reason, tries, seconds, request_id)

@@ -12,7 +12,7 @@ from plaudit.errors import PlauditError
 
 @dataclass(frozen=True)
 class FieldError:
-    """One thing that is wrong with a request: where, and what was expected."""
+    """One invalid field of a request: its place, and what was expected."""
 
     detail: str
     pointer: str | None = None
@@ -111,7 +111,7 @@ class NotFound(
     APIError,
     status=404,
     code="not_found",
-    advice="Check the id, and whether somebody deleted the agent: its episodes go with it.",
+    advice="Check the id. Deleting an agent also deletes its episodes.",
 ):
     """No such agent, episode, key or path."""
 
@@ -125,7 +125,7 @@ class TooSlow(APIError, status=408, code="too_slow"):
 
 
 class Conflict(APIError, status=409, code="conflict"):
-    """The request does not fit the state that things are in."""
+    """The current state of the agent or episode does not allow the request."""
 
 
 class BodyTooLarge(
@@ -212,7 +212,7 @@ class StepOutOfOrder(Conflict, code="step_out_of_order"):
 
 
 class IdempotencyKeyReused(Conflict, code="idempotency_key_reused"):
-    """The Idempotency-Key came with another body before."""
+    """The Idempotency-Key was used with another body."""
 
 
 class CreatedAndDeleted(Conflict, code="created_and_deleted"):

@@ -30,7 +30,7 @@ from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
 
 FEWEST_LABELS = 10  # with fewer, or of one kind only, nothing is predicted
-MOST_LABELS = 1000  # the newest episodes that are looked at
+MOST_LABELS = 1000  # the newest episodes that are used
 MOST_NUMBERS = 100_000  # that are kept of their observations; long episodes are thinned
 MOST_PRODUCTS = 8  # numbers whose products are features; with more only their squares are
 DEVIATIONS = (

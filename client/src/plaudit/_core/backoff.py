@@ -13,7 +13,7 @@ LONGEST_SECONDS = 8.0
 class Backoff:
     """Delays drawn from [0, first * 2^n], up to a longest.
 
-    Full jitter keeps the clients of a server that restarts from all returning at one moment.
+    With full jitter, the clients of a restarted server do not all return at the same time.
     """
 
     first: float = FIRST_SECONDS
@@ -22,7 +22,7 @@ class Backoff:
     def delay(self, failures: int, at_least: float = 0.0) -> float:
         """Seconds to wait after a number of failures; ``at_least`` is the server's Retry-After.
 
-        The jitter comes on top of what the server asked for, so that nobody returns early.
+        The jitter is added to the server's Retry-After, so that no client returns too early.
         """
         most = min(self.longest, self.first * 2.0 ** min(failures - 1, 30))
         return at_least + random.random() * most

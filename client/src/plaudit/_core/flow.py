@@ -68,7 +68,7 @@ class Reply:
         return self
 
     def problem(self) -> Exception:
-        """The exception that an error status stands for."""
+        """The exception of an error status."""
         if self.status >= 400 and "problem+json" in self.headers.get("content-type", ""):
             return problem_error(read_json(self), self.headers)
         return UnexpectedAnswer(self.status, self.headers, self.content)
@@ -100,5 +100,5 @@ def json_request(
 
 
 def token(size: int) -> str:
-    """Random bytes as text, for ids that nobody else has."""
+    """Random bytes as text, for unique ids."""
     return os.urandom(size).hex()

@@ -70,7 +70,7 @@ class BlockingSession:
 
     @staticmethod
     def open(connection: Connection, options: Options) -> BlockingSession:
-        """A session with connections of its own, which are closed when nobody uses it."""
+        """A session with new connections, which are closed when it is garbage-collected."""
         import httpx  # takes longer than all of this package, so not before it is needed
 
         http = httpx.Client(base_url=connection.url, headers=connection.headers)
@@ -79,7 +79,7 @@ class BlockingSession:
         return session
 
     def impatient(self) -> BlockingSession:
-        """A session that soon gives up, for what is done while an error is on its way."""
+        """A session that gives up soon, for cleaning up after an error."""
         return self.with_options(self.options.changed(None, _LEAVING_SECONDS))
 
     def with_options(self, options: Options) -> BlockingSession:
@@ -137,14 +137,14 @@ class AsyncSession:
 
     @staticmethod
     def open(connection: Connection, options: Options) -> AsyncSession:
-        """A session with connections of its own."""
+        """A session with new connections."""
         import httpx  # takes longer than all of this package, so not before it is needed
 
         http = httpx.AsyncClient(base_url=connection.url, headers=connection.headers)
         return AsyncSession(connection, options, http)
 
     def impatient(self) -> AsyncSession:
-        """A session that soon gives up, for what is done while an error is on its way."""
+        """A session that gives up soon, for cleaning up after an error."""
         return self.with_options(self.options.changed(None, _LEAVING_SECONDS))
 
     def with_options(self, options: Options) -> AsyncSession:

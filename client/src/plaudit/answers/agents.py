@@ -52,7 +52,7 @@ class PlanView:
 
 @dataclass(frozen=True, kw_only=True)
 class SuccessView:
-    """How often evaluations were good, with 95 % bounds that hold whenever they are looked at."""
+    """How often evaluations were good, with 95 % bounds that are valid at all times."""
 
     episodes: int
     good: int

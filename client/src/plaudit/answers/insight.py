@@ -50,7 +50,7 @@ class OptimismView:
 
 @dataclass(frozen=True)
 class ModelView:
-    """What an agent believes; None where its kind has no such thing."""
+    """The learned model of an agent. A field is None if the agent kind does not have it."""
 
     agent: str
     policy_version: int

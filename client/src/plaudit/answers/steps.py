@@ -29,7 +29,7 @@ class StepAnswer:
 
 @dataclass(frozen=True)
 class FieldProblem:
-    """One thing that is wrong with an entry."""
+    """One invalid field of an entry."""
 
     detail: str
     pointer: str | None = None

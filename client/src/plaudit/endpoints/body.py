@@ -25,14 +25,14 @@ SpaceLike = int | Sequence[str] | Space | Mapping[str, object]
 
 
 def given(**values: object) -> dict[str, object]:
-    """The values that somebody gave: not those that are None or left out."""
+    """The values that were given, without None."""
     return {
         name: value for name, value in values.items() if value is not None and value is not LEFT_OUT
     }
 
 
 def stated(**values: object) -> dict[str, object]:
-    """The values that somebody gave, None among them."""
+    """The values that were given, including None."""
     return {name: value for name, value in values.items() if value is not LEFT_OUT}
 
 

@@ -24,7 +24,7 @@ class Evaluation:
     """How a policy did; ``low`` and ``high`` are the 95 % interval of its success in this call.
 
     ``at_least`` is the server's bound on the success of this policy version, from all evaluations
-    of it: it holds with 95 % confidence however often it is looked at.
+    of it: it holds with 95 % confidence, no matter how often it is read.
     """
 
     episodes: int

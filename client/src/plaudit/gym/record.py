@@ -72,7 +72,7 @@ class RecordFrames(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def thinned(frames: Sequence[Any], most: int) -> list[Any]:
-    """At most so many frames, evenly spaced, the first and the last among them."""
+    """At most ``most`` frames, evenly spaced, including the first and the last."""
     if len(frames) <= most:
         return list(frames)
     if most < 2:

@@ -22,7 +22,7 @@ class Rollout:
     rewards: list[float] = field(default_factory=list)
     """What the environment paid. Agents never see it."""
     infos: list[dict[str, Any]] = field(default_factory=list)
-    """What the environment told beside, with that of the reset first."""
+    """The info dictionaries of the environment; the first is that of the reset."""
     terminated: bool = False
     """Whether the environment ended the episode."""
     truncated: bool = False

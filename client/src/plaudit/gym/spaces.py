@@ -20,7 +20,7 @@ _ENDLESS = 1e15  # a bound beyond it is none: some environments write the larges
 
 @dataclass(frozen=True)
 class Cut:
-    """How numbers are cut into bins; what is not given comes from the space."""
+    """How numbers are cut into bins. Missing values come from the space."""
 
     bins: int | Sequence[int] | None = None
     low: float | Sequence[float] | None = None

@@ -150,9 +150,9 @@ def _roll(plan: Run, env: Any, episode: Episode, rollout: Rollout, index: int) -
 
 
 def give_up(plan: Run, episode: Episode) -> None:
-    """Abandon an episode that broke, even in its last step: nobody can judge it.
+    """Abandon an episode after an error, because it cannot be judged.
 
-    What goes wrong meanwhile is not told: the error that broke the episode says more.
+    Errors of this call are ignored: the first error says more.
     """
     with suppress(PlauditError):
         episode.learn(plan.agent._session.impatient().run(abandon_episode(episode.id)))

@@ -26,8 +26,8 @@ class Slot:
 class SideBySide:
     """Plays episodes in the environments of a vector.
 
-    An environment begins an episode where it was reset. When the agent's horizon comes first, the
-    environment runs on, without an episode, to its next reset.
+    An environment begins an episode after a reset. If the agent's horizon ends the episode first,
+    the environment continues without an episode until its next reset.
     """
 
     def __init__(self, plan: Run, envs: Any, indices: Sequence[int], bar: Progress) -> None:
@@ -135,7 +135,7 @@ class SideBySide:
 class Resets:
     """When the environments of a vector are reset, in Gymnasium's three modes.
 
-    NextStep: the step after the end resets, whatever the action. SameStep: the step that ends
+    NextStep: the step after the end resets and ignores its action. SameStep: the step that ends
     also resets, and its own observation is in the infos. Disabled: the caller resets.
     """
 
@@ -171,7 +171,7 @@ class Resets:
 
 
 def info_of(infos: dict[str, Any], i: int) -> dict[str, Any]:
-    """What one environment told, of what all told together."""
+    """The infos of one environment, from the infos of the vector."""
     return {
         name: info_of(values, i) if isinstance(values, dict) else values[i]
         for name, values in infos.items()

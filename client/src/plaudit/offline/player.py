@@ -15,7 +15,7 @@ GENERATOR = "splitmix64"
 
 
 class Player:
-    """Runs a policy here. `play(number)` begins an episode; its number chooses its luck."""
+    """Runs a policy here. `play(number)` begins an episode with its own random numbers."""
 
     def __init__(self, view: PolicyView) -> None:
         if view.generator != GENERATOR:

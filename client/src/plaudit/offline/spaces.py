@@ -26,7 +26,7 @@ def state_reader(space: Space) -> Callable[[object], int | list[float]]:
 
 
 def action_of(space: Space, index: int) -> Action:
-    """The action that an index stands for."""
+    """The action of an index."""
     if space.kind == "labels" and space.values is not None:
         return space.values[index]
     return index
