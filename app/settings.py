@@ -46,6 +46,14 @@ class Settings(BaseSettings):
         default="FULL",
         description="FULL survives a power cut, NORMAL only a crash of the process; faster",
     )
+    busy_seconds: float = Field(
+        default=1.0,
+        ge=0,
+        le=60,
+        allow_inf_nan=False,
+        description="longest a write waits for another process that holds the database; after "
+        "that it is 503",
+    )
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0 is any")
     root_path: str = Field(
@@ -121,6 +129,27 @@ class Settings(BaseSettings):
     plan_bytes: float = Field(
         default=2e9, gt=0, le=1e15, allow_inf_nan=False, description="memory one plan may use"
     )
+    job_seconds: Seconds = Field(
+        default=20.0,
+        gt=0,
+        description="predicted seconds of one learning job; an agent or an import that needs more "
+        "is refused",
+    )
+    job_bytes: float = Field(
+        default=2e9,
+        gt=0,
+        le=1e15,
+        allow_inf_nan=False,
+        description="predicted memory of one learning job; an agent that needs more is refused",
+    )
+    warm_bytes: float = Field(
+        default=1e9,
+        ge=0,
+        le=1e15,
+        allow_inf_nan=False,
+        description="memory of the agents that one learning process keeps between its jobs; the "
+        "least recently used leave first",
+    )
     learning_processes: int = Field(
         default_factory=lambda: max(1, usable_cpus() - 1),
         ge=1,
@@ -140,6 +169,11 @@ class Settings(BaseSettings):
     )
     wait_seconds: Seconds = Field(
         default=30.0, description="longest an episode's start waits for learning"
+    )
+    ranking_seconds: Seconds = Field(
+        default=1.0,
+        description="longest `order=informative` waits for a new ranking; after that it answers "
+        "with the last one",
     )
     most_plans: int = Field(
         default=16, ge=1, le=256, description="plans of one version, for episodes side by side"

@@ -13,6 +13,7 @@ from typing import ClassVar, Generic, Literal, TypeVar, cast
 import numpy as np
 
 from app.agents.build_features import build_features
+from app.agents.cost import Cost
 from app.agents.experience import Experience
 from app.agents.insight import Insight, pack_insight
 from app.agents.options import Options
@@ -132,6 +133,13 @@ class Agent(ABC, Generic[AnyOptions]):
 
     def check_budget(self) -> None:
         """Refuse a specification whose plans could not fit the budget."""
+
+    def job_cost(self) -> Cost:
+        """The predicted cost of a learning job that makes one plan to learn with.
+
+        The successors of states are assumed to be few; more of them make it slower.
+        """
+        return Cost()
 
     def progress(self) -> JsonObject:
         """The progress of this kind, as plain JSON."""

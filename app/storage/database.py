@@ -53,11 +53,13 @@ def now_milliseconds() -> int:
 class Database:
     """An open database. A lock on its file keeps a second server away."""
 
-    def __init__(self, url: str, synchronous: str = "FULL") -> None:
+    def __init__(
+        self, url: str, synchronous: str = "FULL", busy_seconds: float | None = None
+    ) -> None:
         self.url = url
         self._lock = lock_database(url)
         self._file = DatabaseFile(database_file(url))
-        self._write_engine = make_writing_engine(url, synchronous)
+        self._write_engine = make_writing_engine(url, synchronous, busy_seconds)
         self._read_engine = make_reading_engine(url)
         self._threads = ThreadPoolExecutor(_READERS, thread_name_prefix="reading")
         self.writer = Writer(self._write_engine, check=self._file.check)

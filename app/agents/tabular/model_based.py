@@ -9,6 +9,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from app.agents.base import Agent
+from app.agents.cost import Cost, fit_cost, sweep_cost, table_cost
 from app.agents.insight import Insight
 from app.agents.options import Options, PlanningOptions
 from app.agents.spec import AgentSpec
@@ -18,6 +19,7 @@ from app.errors import BudgetExceeded
 from app.learning.arrays import Arrays, Floats
 from app.learning.features.base import stack_rows
 from app.learning.logistic.information import label_information
+from app.learning.logistic.posterior import LARGEST_FACTOR
 from app.learning.randomness import uniform
 from app.learning.world.model import TransitionModel
 from app.learning.world.policy import Policy
@@ -28,6 +30,7 @@ from app.planning.tracked import check_tracked_budget, plan_on_plain_states
 
 _ROLLOUTS = 2  # address of the random numbers of pending episodes
 _ROOM_EPSILON = 0.05  # a rough value is enough to see how much there is to gain
+_FEW_SUCCESSORS = 4.0  # of a state and action, for the predicted cost
 _GOOD_LABELS = 5.0  # with more good labels, the value of the model counts more than half
 
 
@@ -38,6 +41,7 @@ class ModelBased(Agent[AnyOptions]):
     """Models labels by beliefs, counts transitions, and plans in the model."""
 
     insight_type: ClassVar[type[Insight]] = TabularInsight
+    sweeps: ClassVar[int] = 8  # of the grid in a learning job; one with a certificate is two
 
     def __init__(self, spec: AgentSpec, budget: PlanBudget | None = None) -> None:
         super().__init__(spec, budget)
@@ -163,15 +167,32 @@ class ModelBased(Agent[AnyOptions]):
             elif isinstance(self.options, PlanningOptions):
                 self._check_grid(belief, self.options.epsilon)
 
-    def _check_grid(self, belief: Belief, epsilon: float) -> None:
-        """Refuse the widest grid that the fast planner may start with.
+    def job_cost(self) -> Cost:
+        """The cost for the belief that takes the longest: fit, sweeps of the grid, and tables."""
+        return max((self._cost_of(belief) for belief in self.beliefs), key=lambda c: c.seconds)
+
+    def _cost_of(self, belief: Belief) -> Cost:
+        H, S, A = self.spaces.shape
+        tracked = S if belief.tracker is None else belief.tracker.size
+        epsilon = self.options.epsilon if isinstance(self.options, PlanningOptions) else 1.0
+        points = min(self._grid_points(belief, epsilon), self.budget.cells)
+        sweep = sweep_cost(H * tracked, A, _FEW_SUCCESSORS, points)
+        features = min(belief.features.dimension, LARGEST_FACTOR)
+        return Cost(self.sweeps * sweep) + table_cost(H * tracked, A) + fit_cost(features)
+
+    def _grid_points(self, belief: Belief, epsilon: float) -> float:
+        """The points of the widest grid that the fast planner may start with.
 
         Before the first step with features, every state has one grid point.
         """
         H, S, _ = self.spaces.shape
         points = 2.0 * SATURATION / first_width(epsilon, H) + 1.0
         first = belief.features.first_step
-        needed = S * (first + (H - first) * points)
+        return float(S * (first + (H - first) * points))
+
+    def _check_grid(self, belief: Belief, epsilon: float) -> None:
+        """Refuse the widest grid that the fast planner may start with."""
+        needed = self._grid_points(belief, epsilon)
         if needed > self.budget.cells:
             raise BudgetExceeded(
                 "grid points of one plan",

@@ -80,6 +80,11 @@ class HostedAgent:
         self._waiters: list[asyncio.Future[None]] = []
 
     @property
+    def is_learning(self) -> bool:
+        """Whether a learning job is queued or runs."""
+        return self.learning in (LearningState.queued, LearningState.running)
+
+    @property
     def behind(self) -> bool:
         """Whether there are events that it has not learned from."""
         return self.learned < self.last_lesson

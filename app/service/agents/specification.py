@@ -6,6 +6,7 @@ from typing import Any
 
 from app.agents import AgentSpec, make_agent
 from app.agents.base import Agent
+from app.agents.cost import Cost, slowness
 from app.agents.spec import UNBOUNDED
 from app.errors import BudgetExceeded, InvalidValue
 from app.planning.fast.planner import MAX_ACTIONS
@@ -33,6 +34,8 @@ class Limits(Strict):
     max_horizon: int
     max_cells: int
     max_features: int
+    job_seconds: float  # predicted, of one learning job
+    job_bytes: float
     budget: PlanBudget
 
 
@@ -91,7 +94,24 @@ def check_limits(specification: Specification, limits: Limits) -> JsonObject:
     _check_lists(specification, limits)
     agent = make_agent(agent_spec(specification), limits.budget)
     agent.check_budget()
+    _check_job(agent, limits)
     return notes_of(agent)
+
+
+def _check_job(agent: Agent[Any], limits: Limits) -> None:
+    """Refuse an agent whose learning jobs would take too long or too much memory."""
+    cost = agent.job_cost()
+    check_seconds(cost, limits.job_seconds, _TOO_MANY_CELLS)
+    if cost.bytes > limits.job_bytes:
+        what = "predicted bytes of a learning job"
+        raise BudgetExceeded(what, cost.bytes, limits.job_bytes, _TOO_MANY_CELLS)
+
+
+def check_seconds(cost: Cost, allowed: float, advice: str) -> None:
+    """Refuse a job that would take too long on this machine."""
+    seconds = cost.seconds * slowness()
+    if seconds > allowed:
+        raise BudgetExceeded("predicted seconds of a learning job", seconds, allowed, advice)
 
 
 def _check_lists(specification: Specification, limits: Limits) -> None:

@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from app.agents.cost import reading_cost
 from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import EncodedState, HostedAgent
+from app.service.agents.specification import check_seconds
 from app.service.labelling.slots import (
     CannotTell,
     GivenLabel,
@@ -77,7 +79,10 @@ class LoggedEpisode:
 class ImportExport:
     """Imports logged episodes and exports an agent's episodes."""
 
-    def __init__(self, database: Database, trainer: Trainer, events: EventBus) -> None:
+    def __init__(
+        self, database: Database, trainer: Trainer, events: EventBus, job_seconds: float
+    ) -> None:
+        self._job_seconds = job_seconds  # that learning an import may take
         self._database = database
         self._trainer = trainer
         self._events = events
@@ -91,6 +96,8 @@ class ImportExport:
     ) -> range:
         """Import episodes, all or nothing, and learn from them once; returns their numbers."""
         now = now_milliseconds()
+        cost = reading_cost(sum(len(episode.actions) for episode in logged))
+        await asyncio.to_thread(check_seconds, cost, self._job_seconds, "import fewer at once")
         encoded = await asyncio.to_thread(_encode_all, agent, logged, now)
         command: Command[Imported] = ImportEpisodes(
             agent.number, encoded, now, _totals(encoded), imported_by

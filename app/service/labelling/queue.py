@@ -22,7 +22,6 @@ from app.storage.queries import labels as label_queries
 from app.storage.queries.agents import AgentSet
 from app.storage.rows import EpisodeStatus
 
-_PATIENCE_SECONDS = 1.0  # to wait for a ranking; after that the oldest episodes are shown
 _STALE_SECONDS = 1.0  # a ranking older than this is refreshed in the background
 _MOST_REMEMBERED = 2000  # browser tabs that skipped episodes
 _AT_ONCE = 100  # episodes checked with one query
@@ -206,9 +205,7 @@ class LabelQueue:
         if known is None or fresh or time.monotonic() - known[0] > _STALE_SECONDS:
             refreshing = self._refresh_soon(chosen)
             if known is None or fresh:
-                done, _ = await asyncio.wait([refreshing], timeout=_PATIENCE_SECONDS)
-                if not done or refreshing.exception() is not None:
-                    return [episode_id(*pair) for pair in await self._ranking.by_age(chosen)]
+                await asyncio.shield(refreshing)  # ranking has a bound of its own
         known = self._orders.get(chosen)
         return [] if known is None else known[1]
 

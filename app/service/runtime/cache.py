@@ -12,7 +12,7 @@ from app.agents.insight import Insight, unpack_insight
 from app.errors import InvalidValue, NotFound, PlauditError, SnapshotError, StorageUnavailable
 from app.planning.policies.registry import unpack_policy
 from app.planning.policies.uniform import UniformPolicy
-from app.service.agents.hosted_agent import HostedAgent, HostedPlan, LearningState
+from app.service.agents.hosted_agent import HostedAgent, HostedPlan
 from app.service.agents.specification import read_specification
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.runtime.ids import agent_id, read_episode_id
@@ -135,8 +135,7 @@ class Cache:
                 del self.episodes[key]
         kept = {episode.agent.number for episode in self.episodes.values()}
         for number, agent in list(self.agents.items()):
-            is_learning = agent.learning in (LearningState.queued, LearningState.running)
-            in_use = is_learning or agent.is_waited_for or number in kept
+            in_use = agent.is_learning or agent.is_waited_for or number in kept
             if agent.used < limit and not in_use:
                 del self.agents[number]
 

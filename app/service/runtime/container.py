@@ -58,6 +58,7 @@ class Container:
             settings.learning_processes + settings.long_learning_processes,
             settings.database_url,
             budget,
+            settings.warm_bytes,
             settings.learning_seconds,
             self.scheduler,
         )
@@ -71,7 +72,7 @@ class Container:
             database, self.cache, self.commits, self.trainer, metrics, self.scheduler
         )
         self.labels = Labels(self.commits, self.trainer, metrics)
-        self.ranking = Ranking(database, self.cache, self.pool)
+        self.ranking = Ranking(database, self.cache, self.pool, settings.ranking_seconds)
         self.impacts = Impacts(database, self.cache, self.trainer)
         self.queue = LabelQueue(database, self.cache, self.labels, self.ranking, self.impacts)
         folder = recordings_folder(settings.database_url, settings.recordings_folder)
@@ -81,12 +82,14 @@ class Container:
             max_horizon=settings.max_horizon,
             max_cells=settings.max_cells,
             max_features=settings.max_features,
+            job_seconds=settings.job_seconds,
+            job_bytes=settings.job_bytes,
             budget=budget,
         )
         self.registry = AgentRegistry(
             database, self.cache, self.trainer, self.events, limits, self.recordings
         )
-        self.import_export = ImportExport(database, self.trainer, self.events)
+        self.import_export = ImportExport(database, self.trainer, self.events, settings.job_seconds)
         self.demos = Demos(self.registry, self.lifecycle, self.stepping, self.commits, self.events)
         self.idempotency = Idempotency(database)
         self.views = Views(database, self.cache, self.ranking, self.events)
@@ -134,7 +137,7 @@ class Container:
 async def open_container(settings: Settings, metrics: Metrics) -> AsyncIterator[Container]:
     """Open the service; on exit, close its parts in reverse order, also after a failed start."""
     async with AsyncExitStack() as stack:
-        database = Database(settings.database_url, settings.synchronous)
+        database = Database(settings.database_url, settings.synchronous, settings.busy_seconds)
         stack.push_async_callback(database.close)
         container = Container(settings, metrics, database)
         stack.push_async_callback(container.recordings.close)

@@ -28,7 +28,7 @@ from app.service.training.jobs import (
     RankingJob,
     RebuildJob,
 )
-from app.service.training.scheduler import Scheduler
+from app.service.training.scheduler import Scheduler, Work
 from app.service.training.worker import Worker
 from app.storage.reader import Reader
 from app.storage.rows import PlanRow
@@ -59,6 +59,10 @@ class JobFailed(PlauditError):
     """A job that crashed, was killed or took too long. The message is for people."""
 
 
+class _Preempted(Exception):
+    """A job whose process was ended for a shorter one."""
+
+
 class ProcessPool:
     """A fixed number of processes that take jobs, each one at a time."""
 
@@ -67,6 +71,7 @@ class ProcessPool:
         count: int,
         database_url: str,
         budget: PlanBudget,
+        warm_bytes: float,
         seconds: float,
         scheduler: Scheduler,
     ) -> None:
@@ -74,7 +79,9 @@ class ProcessPool:
         context.set_forkserver_preload(["app.service.training.process_pool"])
         self._seconds = seconds
         # One process compiles; the others load what it wrote to the cache.
-        self._slots = [_Slot(context, database_url, budget, n == 0) for n in range(count)]
+        self._slots = [
+            _Slot(context, database_url, budget, warm_bytes, n == 0) for n in range(count)
+        ]
         self._free = list(self._slots)
         self._scheduler = scheduler
         self._homes: dict[int, _Slot] = {}  # by agent: the process that ran its last job
@@ -121,15 +128,23 @@ class ProcessPool:
     async def run(self, job: RebuildJob, started: Callable[[], None] = ...) -> list[PlanRow]: ...
 
     async def run(self, job: Job, started: Callable[[], None] = lambda: None) -> JobResult:
-        """Run a job in a free process, the agent's last one if that is free."""
-        async with self._scheduler.turn(job.agent, job.cells * SECONDS_PER_CELL):
-            slot = self._take(job.agent)
-            try:
-                started()
-                loop = asyncio.get_running_loop()
-                return await loop.run_in_executor(self._threads, slot.run, job, self._seconds)
-            finally:
-                self._free.append(slot)
+        """Run a job in a free process, the agent's last one if that is free.
+
+        A job that is preempted runs again later: nothing of it was stored.
+        """
+        work = Work(job.agent, type(job).__name__, job.cells * SECONDS_PER_CELL)
+        while True:
+            async with self._scheduler.turn(work) as turn:
+                slot = self._take(job.agent)
+                turn.preempt = slot.preempt
+                try:
+                    started()
+                    loop = asyncio.get_running_loop()
+                    return await loop.run_in_executor(self._threads, slot.run, job, self._seconds)
+                except _Preempted:
+                    log.info("learning preempted", extra={"job": work.kind})
+                finally:
+                    self._free.append(slot)
 
     def _take(self, agent: int) -> _Slot:
         home = self._homes.get(agent)
@@ -152,12 +167,18 @@ class _Slot:
     """One process and the pipe to it; used by one thread at a time."""
 
     def __init__(
-        self, context: ForkServerContext, url: str, budget: PlanBudget, compiles: bool = False
+        self,
+        context: ForkServerContext,
+        url: str,
+        budget: PlanBudget,
+        warm_bytes: float = 1e9,
+        compiles: bool = False,
     ) -> None:
-        self._context, self._arguments = context, (url, budget, compiles)
+        self._context, self._arguments = context, (url, budget, warm_bytes, compiles)
         self._pipe: Connection | None = None
         self.process: BaseProcess | None = None
         self.is_ready = False
+        self._preempted = False
         self._stopped = threading.Event()
         self._starting = threading.Lock()
 
@@ -188,6 +209,7 @@ class _Slot:
 
     def run(self, job: Job, seconds: float) -> JobResult:
         """Send a job and wait for its result."""
+        self._preempted = False
         self.start()
         assert self._pipe is not None
         try:
@@ -206,6 +228,12 @@ class _Slot:
         assert not isinstance(outcome, Compiling | str)
         return outcome
 
+    def preempt(self) -> None:
+        """End the process, so that another job can have its place."""
+        self._preempted = True
+        if self.process is not None:
+            self.process.kill()
+
     def stop(self) -> None:
         """Kill the process, even while it runs a job."""
         self._stopped.set()
@@ -220,6 +248,8 @@ class _Slot:
                 return message
         except (EOFError, OSError) as error:
             code = self._kill()
+            if self._preempted:
+                raise _Preempted from error
             raise JobFailed(f"the learning process died (exit code {code})") from error
         self._kill()
         raise JobFailed(f"took longer than the {seconds:g} s that learning may take")
@@ -238,12 +268,14 @@ class _Slot:
         return code
 
 
-def _serve(pipe: Connection, url: str, budget: PlanBudget, compiles: bool) -> None:
+def _serve(
+    pipe: Connection, url: str, budget: PlanBudget, warm_bytes: float, compiles: bool
+) -> None:
     """The loop of a learning process, until the serving process closes the pipe or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the serving process
     os.nice(NICENESS)
     warm_up_first(partial(_report, pipe))
-    worker = Worker(Reader(url), budget)
+    worker = Worker(Reader(url), budget, warm_bytes)
     pipe.send(_READY)
     stages = list(reversed(LATER_STAGES)) if compiles else []
     while True:

@@ -35,6 +35,7 @@ from app.service.training.jobs import (
     RankingJob,
     RebuildJob,
 )
+from app.service.training.memory import held_bytes
 from app.storage.queries import events, training
 from app.storage.queries.training import PlayedEpisode
 from app.storage.reader import Reader, Session
@@ -43,7 +44,7 @@ from app.storage.rows import EventKind, EventRow, PlanRow
 log = logging.getLogger(__name__)
 
 _MAPS_GROW = 1.1  # the labels of a map that is kept, by those of the one before
-WARM_AGENTS = 16  # that a process keeps
+PLANNING_SECONDS = 5.0  # after which a job makes no more plans for episodes side by side
 # A snapshot larger than this many bytes is taken only after the log has grown by a tenth and by
 # more than `FEW_EVENTS` events: learning these again is as quick as packing.
 SMALL_SNAPSHOT = 200_000
@@ -67,6 +68,13 @@ class _Warm:
     labels: int = 0  # since the last plan, like the rest
     ends: int = 0
     corrections: int = 0
+    size: int = 0  # bytes in memory
+    sized: int = -1  # the event after which they were counted
+
+    def measure(self) -> None:
+        """Count its bytes again when the log has grown by a tenth: counting takes a while."""
+        if self.event > 1.1 * self.sized:
+            self.size, self.sized = held_bytes(self.agent), self.event
 
     def learn(self, event: EventRow, played: dict[int, PlayedEpisode]) -> None:
         """Have the agent learn from one event."""
@@ -117,9 +125,10 @@ class _Warm:
 class Worker:
     """Carries out the jobs of one learning process."""
 
-    def __init__(self, reader: Reader, budget: PlanBudget) -> None:
+    def __init__(self, reader: Reader, budget: PlanBudget, warm_bytes: float = 1e9) -> None:
         self._reader = reader
         self._budget = budget
+        self._warm_bytes = warm_bytes
         self._warm: OrderedDict[int, _Warm] = OrderedDict()
 
     def run(self, job: Job) -> JobResult:
@@ -127,10 +136,25 @@ class Worker:
         try:
             if isinstance(job, RebuildJob):
                 return self.rebuild(job)
-            return self.learn(job) if isinstance(job, LearningJob) else self.rank(job)
+            result = self.learn(job) if isinstance(job, LearningJob) else self.rank(job)
         except BaseException:
             self._warm.pop(job.agent, None)
             raise
+        self._evict(job.agent)
+        return result
+
+    @property
+    def warm(self) -> list[int]:
+        """The agents that are kept, the least recently used first."""
+        return list(self._warm)
+
+    def _evict(self, used: int) -> None:
+        """Drop the least recently used agents until the others fit, the one just used last."""
+        self._warm[used].measure()
+        total = sum(warm.size for warm in self._warm.values())
+        while total > self._warm_bytes:
+            _, warm = self._warm.popitem(last=False)
+            total -= warm.size
 
     def learn(self, job: LearningJob) -> LearningResult:
         """Learn from new events, and plan if that is worth its time or was asked for."""
@@ -151,6 +175,8 @@ class Worker:
             plan = agent.plan(number, pending=pending)
             pending.append(plan.policy)
             plans.append(_plan_row(job.agent, warm.event, number, plan))
+            if clock.since_lap() > PLANNING_SECONDS:
+                break  # the other episodes share these plans, or ask for more
         if warm.version != warm.event:
             exploit = agent.plan(_planned_as(warm.event, EXPLOIT), "exploit")
             plans.append(_plan_row(job.agent, warm.event, EXPLOIT, exploit))
@@ -216,8 +242,6 @@ class Worker:
         if version == -1:
             warm.version = -1  # there are no plans, or they cannot be read
         self._warm.move_to_end(number)
-        while len(self._warm) > WARM_AGENTS:
-            self._warm.popitem(last=False)
         return self._catch_up(session, number, warm)
 
     def _specification(self, session: Session, number: int) -> AgentSpec:
@@ -337,6 +361,9 @@ class _Clock:
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
         self._last = time.perf_counter()
+
+    def since_lap(self) -> float:
+        return time.perf_counter() - self._last
 
     def lap(self, name: str) -> None:
         now = time.perf_counter()

@@ -24,10 +24,15 @@ few commits wait for a second write and sync of the same pages.
 """
 
 
-def make_writing_engine(url: str, synchronous: str = "FULL") -> Engine:
-    """One connection that takes the write lock when its transaction begins."""
+def make_writing_engine(
+    url: str, synchronous: str = "FULL", busy_seconds: float | None = None
+) -> Engine:
+    """One connection that takes the write lock when its transaction begins.
+
+    It waits for another process that holds the lock for at most ``busy_seconds``.
+    """
     database_file(url)  # refuses what is no SQLite file
-    return _sqlite(url, "BEGIN IMMEDIATE", synchronous, poolclass=StaticPool)
+    return _sqlite(url, "BEGIN IMMEDIATE", synchronous, busy_seconds, poolclass=StaticPool)
 
 
 def make_reading_engine(url: str) -> Engine:
@@ -38,7 +43,7 @@ def make_reading_engine(url: str) -> Engine:
     existing = make_url(url).set(
         database=database_file(url).absolute().as_uri(), query={"mode": "rw", "uri": "true"}
     )
-    return _sqlite(existing, "BEGIN", "FULL", pool_size=4, max_overflow=4)
+    return _sqlite(existing, "BEGIN", "FULL", None, pool_size=4, max_overflow=4)
 
 
 def database_file(url: str) -> Path:
@@ -88,7 +93,9 @@ def _read_text(content: bytes) -> str:
     return content.decode(errors="replace")
 
 
-def _sqlite(url: str | URL, begin: str, synchronous: str, **options: Any) -> Engine:
+def _sqlite(
+    url: str | URL, begin: str, synchronous: str, busy_seconds: float | None, **options: Any
+) -> Engine:
     engine = create_engine(
         url, connect_args={"check_same_thread": False}, json_deserializer=_read_json, **options
     )
@@ -98,7 +105,8 @@ def _sqlite(url: str | URL, begin: str, synchronous: str, **options: Any) -> Eng
         connection.isolation_level = None  # the driver begins no transactions; `_begin` does
         connection.text_factory = _read_text
         cursor = connection.cursor()
-        cursor.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        busy = BUSY_MILLISECONDS if busy_seconds is None else round(1000 * busy_seconds)
+        cursor.execute(f"PRAGMA busy_timeout = {busy}")
         cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute(f"PRAGMA synchronous = {synchronous}")
         cursor.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")

@@ -4,6 +4,7 @@ import pytest
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.planning.problem import PlanBudget
+from app.service.agents import specification
 from app.service.agents.specification import (
     Limits,
     agent_spec,
@@ -25,6 +26,8 @@ LIMITS = Limits(
     max_states=100,
     max_cells=10_000,
     max_horizon=5_000,
+    job_seconds=20.0,
+    job_bytes=1e9,
     budget=PlanBudget(cells=1e7, bytes=1e9),
 )
 
@@ -201,3 +204,45 @@ def test_lists_that_do_not_fit_the_agent_are_refused(changes, reason):
     data = {"states": 4, "actions": 2, "horizon": 2}
     with pytest.raises((InvalidValue, BudgetExceeded), match=reason):
         check_limits(read_specification(data | changes), LIMITS)
+
+
+LAST = {"kind": "one_hot", "over": ["state"], "steps": "last"}
+
+
+class TestPredictedCost:
+    """An agent is refused for what its learning jobs will cost, before it costs anything."""
+
+    LARGE = Limits(
+        max_features=100,
+        max_states=10_000,
+        max_cells=20_000_000,
+        max_horizon=10_000,
+        job_seconds=20.0,
+        job_bytes=2e9,
+        budget=PlanBudget(cells=5e7, bytes=2e9),
+    )
+
+    def check(self, states, horizon, actions, slowness=1.0, monkeypatch=None, **limits):
+        monkeypatch.setattr(specification, "slowness", lambda: slowness)
+        asked = spec(states=states, horizon=horizon, actions=actions, features=LAST)
+        check_limits(asked, self.LARGE.model_copy(update=limits))
+
+    def test_too_many_seconds_are_refused_with_what_to_lower(self, monkeypatch):
+        with pytest.raises(BudgetExceeded, match=r"seconds.*lower the horizon") as caught:
+            self.check(1000, 10_000, 2, monkeypatch=monkeypatch)
+        assert 20.0 < caught.value.needed < 60.0
+        assert caught.value.allowed == 20.0
+
+    def test_the_same_cells_in_another_shape_may_cost_less(self, monkeypatch):
+        self.check(100, 1000, 200, monkeypatch=monkeypatch)
+
+    def test_a_slow_machine_refuses_more(self, monkeypatch):
+        with pytest.raises(BudgetExceeded, match="seconds"):
+            self.check(100, 1000, 200, slowness=10.0, monkeypatch=monkeypatch)
+
+    def test_too_many_bytes_are_refused(self, monkeypatch):
+        with pytest.raises(BudgetExceeded, match="bytes of a learning job"):
+            self.check(100, 1000, 200, job_bytes=1e8, monkeypatch=monkeypatch)
+
+    def test_a_small_agent_costs_next_to_nothing(self, monkeypatch):
+        self.check(16, 20, 4, job_seconds=0.5, job_bytes=1e7, monkeypatch=monkeypatch)

@@ -47,7 +47,7 @@ def test_a_plan_larger_than_the_bound_is_left_out_and_the_rest_kept(monkeypatch)
 
 def test_rankings_are_kept_within_the_bound(monkeypatch):
     monkeypatch.setattr(ranking, "_CACHE_BYTES", 100_000)
-    known = Ranking(None, None, None)._known
+    known = Ranking(None, None, None, 1.0)._known
     for agent in range(100):
         known[agent] = ranking._Ranking(0, tuple(range(99)), (0.0,) * 99)
     assert known.currsize <= 100_000

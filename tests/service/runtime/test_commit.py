@@ -11,15 +11,12 @@ from app.service.labelling.slots import GivenLabel
 from app.service.runtime.event_bus import Listener
 from app.storage.queries import agents, episodes, events, steps
 from app.storage.rows import EpisodeStatus
-from app.storage.sqlite import engine
 from app.wire.steps import EpisodeStep, Step
 from tests.support.service import finished_episode, new_agent, new_episode, run_service
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
-def test_a_step_that_failed_is_not_answered_as_a_retry(tmp_path, monkeypatch, many):
-    monkeypatch.setattr(engine, "BUSY_MILLISECONDS", 50)
-
+def test_a_step_that_failed_is_not_answered_as_a_retry(tmp_path, many):
     async def use(container):
         agent = await new_agent(container)
         episode = await new_episode(container, agent)
@@ -43,7 +40,7 @@ def test_a_step_that_failed_is_not_answered_as_a_retry(tmp_path, monkeypatch, ma
         assert [(row.step, row.state, row.action) for row in rows] == [(0, 1, taken.action)]
         assert container.cache.episodes[episode.id].length == 1
 
-    run_service(tmp_path, use)
+    run_service(tmp_path, use, busy_seconds=0.05)
 
 
 def test_memory_is_not_ahead_of_the_disk_while_a_commit_is_under_way(tmp_path):

@@ -95,7 +95,7 @@ def test_publishing_replaces_damaged_plans_that_could_not_be_discarded(tmp_path,
         assert after[-1] == before[-1]
         assert agent.plans
 
-    async def noticed(agent, damaged):
+    async def noticed(agent, version, damaged):
         assert damaged
 
     run_service(tmp_path, use)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from app.service.training import scheduler as module
-from app.service.training.scheduler import Durations, FairScheduler
+from app.service.training.scheduler import Durations, FairScheduler, Work
 
 
 class Jobs:
@@ -15,20 +15,31 @@ class Jobs:
         self.now = 0.0
         self.scheduler = FairScheduler(short, long, 30.0, lambda: self.now)
         self.running = []
+        self.preempted = []
         self._ends = {}
         self._tasks = {}
 
-    def ask(self, agent, estimate=0.0):
+    def ask(self, agent, estimate=0.0, kind="LearningJob"):
         self._ends[agent] = asyncio.Event()
-        self._tasks[agent] = asyncio.create_task(self._job(agent, estimate))
+        self._tasks[agent] = asyncio.create_task(self._job(Work(agent, kind, estimate)))
 
-    async def _job(self, agent, estimate):
-        async with self.scheduler.turn(agent, estimate):
-            self.running.append(agent)
-            try:
-                await self._ends[agent].wait()
-            finally:
-                self.running.remove(agent)
+    async def _job(self, work):
+        agent, again = work.agent, True
+        while again:
+            async with self.scheduler.turn(work) as turn:
+                self.running.append(agent)
+                turn.preempt = lambda turn=turn: self._preempt(agent)
+                try:
+                    await self._ends[agent].wait()
+                finally:
+                    self.running.remove(agent)
+            again = turn.is_preempted
+            if again:
+                self._ends[agent].clear()
+
+    def _preempt(self, agent):
+        self.preempted.append(agent)
+        self._ends[agent].set()
 
     async def end(self, agent):
         self._ends[agent].set()
@@ -170,11 +181,70 @@ def test_a_caller_that_gives_up_takes_nobodys_place():
 
 
 def test_durations_follow_the_newest():
-    durations = Durations()
-    assert durations.expected(1) is None
-    durations.record(1, 10.0)
-    durations.record(1, 0.0)
-    assert durations.expected(1) == pytest.approx(7.0)
+    durations, work = Durations(), Work(1)
+    assert durations.expected(work) is None
+    durations.record(work, 10.0)
+    durations.record(work, 0.0)
+    assert durations.expected(work) == pytest.approx(7.0)
+
+
+def test_ranking_does_not_make_a_heavy_agent_look_light():
+    durations, ranking = Durations(), Work(1, "RankingJob")
+    durations.record(Work(1), 60.0)
+    for _ in range(20):
+        durations.record(ranking, 0.01)
+    assert durations.expected(Work(1)) == 60.0
+    assert durations.expected(ranking) == pytest.approx(0.01)
+
+
+def test_a_job_that_was_ended_counts_as_longer_than_it_ran():
+    durations, work = Durations(), Work(1)
+    durations.record(work, 0.1)
+    durations.record_longer(work, 3.0)
+    assert durations.expected(work) == 6.0
+    durations.record(work, 100.0)
+    durations.record_longer(work, 3.0)
+    assert durations.expected(work) > 30.0
+
+
+def test_a_surprise_that_cannot_leave_is_ended_for_a_short_job(monkeypatch):
+    """The long lane is taken, and the short lane by a job that looked short and is not."""
+    monkeypatch.setattr(module, "LONG_SECONDS", 0.05)
+    monkeypatch.setattr(module, "PREEMPT_SECONDS", 0.1)
+
+    async def use(jobs):
+        jobs.ask("heavy", estimate=60.0)
+        jobs.ask("surprise")
+        await settle()
+        assert jobs.running == ["heavy", "surprise"]
+        await asyncio.sleep(0.2)
+        assert jobs.preempted == []  # nobody waits for its place
+        jobs.now = 3.0
+        jobs.ask("light")
+        await settle()
+        assert jobs.preempted == ["surprise"]
+        assert jobs.running == ["heavy", "light"]
+        await jobs.end("light")
+        assert jobs.running == ["heavy"]  # it is known to be long, and waits for the long lane
+        await jobs.end("heavy")
+        assert jobs.running == ["surprise"]
+
+    run(use)
+
+
+def test_a_heavy_agent_that_is_waited_for_ends_nobody(monkeypatch):
+    monkeypatch.setattr(module, "LONG_SECONDS", 0.05)
+    monkeypatch.setattr(module, "PREEMPT_SECONDS", 0.1)
+
+    async def use(jobs):
+        jobs.ask("heavy", estimate=60.0)
+        jobs.ask("surprise")
+        await asyncio.sleep(0.2)
+        jobs.ask("also heavy", estimate=60.0)
+        await settle()
+        assert jobs.preempted == []
+
+    run(use)
 
 
 def test_without_long_lanes_all_jobs_are_alike():

@@ -20,7 +20,7 @@ from app.storage.rows import EpisodeMode, EpisodeStatus, EventKind, VersionRow
 from app.storage.sqlite.engine import make_writing_engine
 from app.storage.sqlite.steps import insert_steps
 
-AGENT = 1
+AGENT, OTHERS = 1, (2, 3)
 SPECIFICATION = {
     "states": {"kind": "discrete", "n": 3},
     "actions": {"kind": "discrete", "n": 2},
@@ -37,7 +37,8 @@ class Log:
         self.writing, self.reader = make_writing_engine(url), Reader(url)
         self.version = 0  # of the policy in force
         self.changes = {}  # of each episode
-        self.apply(CreateAgent(AGENT, "one", SPECIFICATION, {}, None, 0, {}))
+        for number in (AGENT, *OTHERS):
+            self.apply(CreateAgent(number, "one", SPECIFICATION, {}, None, 0, {}))
 
     def apply(self, command):
         with self.writing.begin() as connection:
@@ -68,9 +69,9 @@ class Log:
         self.apply(PublishPolicy(note, version, [], None, result.snapshot, result.learned))
         self.version = result.version
 
-    def worker(self):
+    def worker(self, warm_bytes=1e9):
         """The worker of a learning process."""
-        return Worker(self.reader, PlanBudget())
+        return Worker(self.reader, PlanBudget(), warm_bytes)
 
 
 @pytest.fixture
@@ -178,3 +179,31 @@ def test_a_damaged_snapshot_is_rebuilt_from_the_log(log, spoil):
     log.publish(rebuilt)
     log.add_episode(0)
     assert log.worker().learn(LearningJob(AGENT, 4, 1, log.version)).labels == 4
+
+
+def test_the_least_recently_used_agents_leave_when_memory_is_short(log):
+    worker = log.worker()
+    for number in (AGENT, *OTHERS, AGENT):
+        worker.run(LearningJob(number, 0, 1, -1))
+    assert worker.warm == [2, 3, AGENT]
+    sizes = [warm.size for warm in worker._warm.values()]
+    assert min(sizes) > 1000
+    short = log.worker(warm_bytes=0.9 * sum(sizes))
+    for number in (AGENT, *OTHERS):
+        short.run(LearningJob(number, 0, 1, -1))
+    assert short.warm == [2, 3]
+
+
+def test_an_agent_larger_than_the_bound_is_not_kept_and_learns_the_same(log):
+    log.add_episode(1)
+    small, large = log.worker(warm_bytes=0), log.worker()
+    first = [worker.run(job(1, -1)).plans[0].policy for worker in (small, large)]
+    assert first[0] == first[1]
+    assert small.warm == []
+
+
+def test_a_long_job_makes_one_plan_for_many_episodes(log, monkeypatch):
+    many = LearningJob(AGENT, 0, 8, -1)
+    assert len(log.worker().run(many).plans) == 8 + 1  # and the exploit plan
+    monkeypatch.setattr("app.service.training.worker.PLANNING_SECONDS", 0.0)
+    assert [plan.episode for plan in log.worker().run(many).plans] == [0, EXPLOIT]
