@@ -21,6 +21,7 @@ Nothing here knows HTTP: one table in the API maps these classes to answers.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 
@@ -47,6 +48,22 @@ class InvalidValue(PlauditError):
 
     def __str__(self) -> str:
         return f"{self.field}: {self.reason}"
+
+
+def shown(value: object) -> str:
+    """A value that was refused, in few words."""
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, dict):
+        return "an object"
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+        text.encode()  # a lone surrogate cannot be answered as it is
+    except UnicodeEncodeError:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return "something else"
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 class UnknownField(InvalidValue):

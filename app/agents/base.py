@@ -145,9 +145,9 @@ class Agent(ABC, Generic[AnyOptions]):
         """The progress of this kind, as plain JSON."""
         return {}
 
-    def warnings(self) -> list[str]:
-        """Warnings about a valid specification that is probably a mistake, one sentence each."""
-        return []
+    def warnings(self) -> dict[str, str]:
+        """Warnings about what is valid and probably a mistake: a code and a sentence for each."""
+        return {}
 
     def snapshot(self) -> bytes:
         """Everything learned, packed as bytes."""

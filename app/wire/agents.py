@@ -181,6 +181,13 @@ class PlanView(Answer):
     seconds: float = Field(description="how long that took")
 
 
+class WarningView(Answer):
+    """Something that is allowed but likely not meant."""
+
+    code: str = Field(description="for programs", examples=["no_good_label"])
+    detail: str = Field(description="what is likely wrong, and what to do")
+
+
 class TimingView(Answer):
     """How long learning, playing and waiting took lately: moving averages; null without any."""
 
@@ -234,8 +241,8 @@ class AgentView(Specification):
     progress: JsonObject = Field(
         description="the progress of the agent kind, such as its exploration"
     )
-    warnings: list[str] = Field(
-        description="warnings about a valid specification that may be a mistake"
+    warnings: list[WarningView] = Field(
+        description="warnings about what is valid and may be a mistake"
     )
     shortened: list[str] = Field(
         default=[],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Final, Literal
 
@@ -18,17 +19,32 @@ from pydantic import (
     StrictStr,
 )
 
+
+@dataclass(frozen=True)
+class Expects:
+    """What a type expects, in words for people; pydantic's own words name its union's members."""
+
+    words: str
+
+
 Status = Literal["running", "awaiting_label", "labelled", "completed", "abandoned"]
-Label = StrictBool | Annotated[StrictInt, Field(ge=0, le=1)]
+Label = Annotated[
+    StrictBool | Annotated[StrictInt, Field(ge=0, le=1)],
+    Expects("1 or true for good, 0 or false for bad"),
+]
 CANNOT_TELL: Final = "cannot_tell"
-Wait = StrictBool | Literal["adaptive"]
+Wait = Annotated[StrictBool | Literal["adaptive"], Expects('true, false or "adaptive"')]
 MOST_ITEMS = 100_000  # of a list that has one entry for each state or step, or fewer
-State = (
+State = Annotated[
     StrictInt
     | Annotated[StrictStr, Field(max_length=200)]
-    | Annotated[list[StrictFloat], Field(max_length=1000)]
-)
-Action = StrictInt | Annotated[StrictStr, Field(max_length=200)]
+    | Annotated[list[StrictFloat], Field(max_length=1000)],
+    Expects("a whole number, a name or a list of numbers, as `states` of the agent says"),
+]
+Action = Annotated[
+    StrictInt | Annotated[StrictStr, Field(max_length=200)],
+    Expects("a whole number or a name, as `actions` of the agent says"),
+]
 Metadata = dict[str, JsonValue]
 JsonObject = dict[str, Any]
 """A JSON document whose fields this code does not read."""
@@ -92,5 +108,9 @@ def _checked(text: str) -> str:
     return text
 
 
-Duration = Annotated[StrictStr, AfterValidator(_checked)]
+Duration = Annotated[
+    StrictStr,
+    AfterValidator(_checked),
+    Expects('an ISO 8601 duration in quotes, such as "PT30M" or "P2D", at most ten years'),
+]
 """An ISO 8601 duration, kept as the text that the client wrote."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, ValidationInfo, field_validator, model_validator
 
@@ -12,6 +12,7 @@ from app.wire.base import (
     Action,
     Answer,
     Comment,
+    Expects,
     Label,
     LabelsWanted,
     Learning,
@@ -222,9 +223,10 @@ class Finish(Wire):
 class NewLabel(Wire):
     """Good or bad; or that the labeller cannot tell."""
 
-    label: Label | Literal["cannot_tell"] = Field(
-        description="1 or true is good, 0 or false is bad; `cannot_tell` teaches nothing"
-    )
+    label: Annotated[
+        Label | Literal["cannot_tell"],
+        Expects('1 or true for good, 0 or false for bad, or "cannot_tell" with a reason'),
+    ] = Field(description="1 or true is good, 0 or false is bad; `cannot_tell` teaches nothing")
     comment: Comment | None = Field(default=None, description="why, for people")
     labeller: ShortText | None = Field(
         default=None, description="who judged; by default the name of the key"

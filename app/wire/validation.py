@@ -9,11 +9,23 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from app.errors import InvalidValue, UnknownField
+from app.errors import InvalidValue, UnknownField, shown
+from app.wire.base import Expects
 
 Model = TypeVar("Model", bound=BaseModel)
 
 _PREFIXES = ("Input should be ", "Value error, ")
+_TYPES = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "string": "text in quotes",
+    "dict": "an object, {…}",
+    "model": "an object, {…}",
+    "list": "a list, […]",
+    "tuple": "a list, […]",
+}
+_KINDS = {"int_from_float": "int", "model_attributes_type": "model"}
 _NUMBERS = ("greater_than", "greater_than_equal", "less_than", "less_than_equal", "multiple_of")
 _LENGTHS = {
     "too_short": "at least {min_length} item{s}",
@@ -57,14 +69,29 @@ def invalid_value(problem: ErrorDetails, field: str, schema: Any) -> InvalidValu
             known = tuple(sorted(name for name in owner.model_fields if name != "kind"))
             return UnknownField(field, known, _kind(owner))
         return InvalidValue(field, "no field of this name")
-    return InvalidValue(field, _expectation(problem))
+    own = problem["type"] in (*_LENGTHS, "missing", "value_error")  # these say it better
+    words = None if own else _words_at(schema, problem, field)
+    return InvalidValue(field, (words or _expectation(problem)) + _given(problem))
+
+
+def _given(problem: ErrorDetails) -> str:
+    """What came instead, where the sentence does not say so already."""
+    kind = problem["type"]
+    if kind in ("missing", "value_error") or kind in _LENGTHS or kind.startswith("union_tag_not"):
+        return ""
+    return f", got {shown(problem.get('ctx', {}).get('tag', problem['input']))}"
 
 
 def _expectation(problem: ErrorDetails) -> str:
     """What was expected of a value, in words."""
     kind, context = problem["type"], problem.get("ctx", {})
+    if kind == "missing" and problem["loc"] in ((), ("body",)):
+        return "a JSON object; the request has no body"
     if kind == "missing" or (kind.startswith("union_tag") and "expected_tags" not in context):
-        return "a value"
+        return "a value; it is missing"
+    named = _TYPES.get(_KINDS.get(kind, kind.removesuffix("_type").removesuffix("_parsing")))
+    if named is not None:
+        return named
     if kind.startswith("union_tag"):
         return f"one of {context['expected_tags']}"
     if kind in _LENGTHS:
@@ -97,6 +124,31 @@ def place_of(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
     if problem["type"].startswith("union_tag") and isinstance(value, dict):
         place.append("kind")
     return tuple(place)
+
+
+def _words_at(schema: Any, problem: ErrorDetails, field: str) -> str | None:
+    """What the type of the invalid field says that it expects, if the error is at the field."""
+    name = field.rpartition(".")[2]
+    path = problem["loc"]
+    if name not in path:
+        return None
+    place = len(path) - 1 - path[::-1].index(name)
+    owner = _type_at(schema, path[:place])
+    known = None if owner is None else owner.model_fields.get(name)
+    if known is None:
+        return None
+    return next(_expected_words(Annotated[known.annotation, *known.metadata, None]), None)
+
+
+def _expected_words(schema: Any) -> Iterator[str]:
+    """The words that a type is annotated with, or a member of it."""
+    if get_origin(schema) is Annotated:
+        inner, *metadata = get_args(schema)
+        yield from (part.words for part in metadata if isinstance(part, Expects))
+        yield from _expected_words(inner)
+    elif get_origin(schema) in (Union, UnionType):
+        for member in get_args(schema):
+            yield from _expected_words(member)
 
 
 def _type_at(schema: Any, path: tuple[int | str, ...]) -> type[BaseModel] | None:

@@ -233,6 +233,8 @@ class TestExistingAgents:
             "created_at": datetime.now(UTC),
             "episodes": plaudit.EpisodeCounts(0, 0, 0, 0, 0),
             "policy_version": 0,
+            "pinned_version": None,
+            "timing": None,
             "learning": "idle",
             "learning_error": None,
             "success_rate": None,

@@ -15,7 +15,15 @@ OF_SPACES = ("state", "states", "visited", "both", "then", "actions", "action", 
 # Finite numbers that only their relation to others bounds.
 FREE_NUMBERS = ("low", "high", "probabilities", "initial_states", "first_direction", "steps")
 # Ids and headers: any text is answered 404, or compared.
-IDS = ("agent", "episode", "key", "if-none-match", "last-event-id", "label_timeout")
+IDS = (
+    "agent",
+    "episode",
+    "key",
+    "if-none-match",
+    "last-event-id",
+    "label_timeout",
+    "running_timeout",
+)
 BOUNDS = {
     "array": [("maxItems",)],
     "integer": [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")],

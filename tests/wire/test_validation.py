@@ -28,15 +28,15 @@ def refusal(model, data, field=""):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"horizon": 0}, "horizon: expected a number greater than or equal to 1"),
-        ({"horizon": "5"}, "horizon: expected a valid integer"),
+        ({"horizon": 0}, "horizon: expected a number greater than or equal to 1, got 0"),
+        ({"horizon": "5"}, 'horizon: expected a whole number, got "5"'),
         ({"name": ""}, "name: expected a string of at least 1 character"),
         ({"name": "x" * 201}, "name: expected a string of at most 200 characters"),
-        ({"states": {"n": 4}}, "states.kind: expected a value"),
+        ({"states": {"n": 4}}, "states.kind: expected a value; it is missing"),
         ({"actions": {"kind": "labels", "values": []}}, "actions.values: expected at least 1 item"),
         (
             {"actions": {"kind": "box"}},
-            "actions.kind: expected one of 'discrete', 'labels'",
+            "actions.kind: expected one of 'discrete', 'labels', got \"box\"",
         ),
     ],
 )

@@ -87,14 +87,15 @@ class ModelBased(Agent[AnyOptions]):
             optimism=self.optimism(),
         )
 
-    def warnings(self) -> list[str]:
-        """Warn about each belief whose last fit did not converge."""
-        return [
+    def warnings(self) -> dict[str, str]:
+        """Warn about beliefs whose last fit did not converge."""
+        failures = [
             f"The fit of the labels to {belief.features} did not converge: {belief.failure}. "
             "Plans and predictions use the best estimate that was found."
             for belief in self.beliefs
             if belief.failure is not None
         ]
+        return {"fit_did_not_converge": " ".join(failures)} if failures else {}
 
     def optimism(self) -> Floats:
         """The packed `Optimism` at this episode; empty for kinds without optimism."""

@@ -20,7 +20,7 @@ from pydantic_core import to_json
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from app.api.http.json_body import LARGE_BODY, check_json, json_invalid
+from app.api.http.json_body import LARGE_BODY, check_json, check_query, json_invalid
 
 _JSON = (b"content-type", b"application/json")
 _UNSUPPORTED = {
@@ -61,6 +61,8 @@ class HotRoute(APIRoute):
         values: dict[str, Any] = dict(scope["path_params"])
         for name, dependency in self._dependencies:
             values[name] = await dependency(request)
+        if scope["query_string"]:
+            check_query(request, ())
         if self._takes_request:
             values["request"] = request
         content = await request.body()

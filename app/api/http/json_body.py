@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException
+
+from app.errors import InvalidValue
 
 LARGE_BODY = 50_000  # bytes; takes about a millisecond to parse
 _JSON = re.compile(r"\s*application/(json|[\w.+-]+\+json)\s*(;|$)", re.IGNORECASE)
@@ -29,6 +32,22 @@ def check_json(request: Request) -> None:
         raise HTTPException(415, f"Content-Type: expected application/json, {given}.")
 
 
+def query_names(dependant: Dependant) -> set[str]:
+    """The query parameters of an endpoint and of its dependencies."""
+    names = {field.alias for field in dependant.query_params}
+    return names.union(*(query_names(inner) for inner in dependant.dependencies))
+
+
+def check_query(request: Request, known: Collection[str]) -> None:
+    """Refuse query parameters that the route does not have: they would change nothing, silently."""
+    if not request.scope["query_string"]:
+        return
+    for name in request.query_params:
+        if name not in known:
+            taken = f"one of {', '.join(sorted(known))}" if known else "no query parameters"
+            raise InvalidValue(f"?{name[:80]}", f"{taken}; this one is unknown")
+
+
 class JsonRoute(APIRoute):
     """An API route that checks the caller before it reads the body.
 
@@ -40,11 +59,13 @@ class JsonRoute(APIRoute):
         """FastAPI's handler, with the checks in front of it."""
         handle = super().get_route_handler()
         guards = [d.call for d in self.dependant.dependencies if hasattr(d.call, "guards")]
+        known = query_names(self.dependant)
 
         async def handled(request: Request) -> Response:
             for guard in guards:
                 assert guard is not None
                 await guard(request)
+            check_query(request, known)
             if self.body_field is not None:
                 await self._read_body(request)
             return await handle(request)

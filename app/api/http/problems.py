@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any
 
@@ -171,7 +172,7 @@ def install(app: FastAPI) -> None:
         code, title = TITLES.get(error.status_code, ("http_error", "Request refused"))
         detail, headers = str(error.detail), dict(error.headers or {})
         if error.status_code == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
-            detail = f"No route for {request.url.path!r}."
+            detail = f"No route for {request.url.path!r}.{_suggestion(app, request)}"
         if error.status_code == 405:
             headers["Allow"] = _allowed(app, request)
             detail = f"This path does not take {request.method}. It takes {headers['Allow']}."
@@ -191,6 +192,25 @@ def unexpected(error: Exception, request_id: str) -> Response:
     """An unexpected error. The response hides the cause; the log has it."""
     log.exception("request failed unexpectedly", exc_info=error)
     return respond(problem(500, *TITLES[500], _UNEXPECTED, request_id))
+
+
+def _suggestion(app: FastAPI, request: Request) -> str:
+    """The path that was likely meant: with /v1, without a slash at the end, or spelled right."""
+    path: str = request.scope["path"].rstrip("/")
+    known = {part for r in app.routes for part in getattr(r, "path", "").split("/")}
+    words = sorted(word for word in known if word and "{" not in word)
+    spelled = "/".join(_closest(part, words) for part in path.split("/"))
+    for candidate in (path, f"/v1{path}", spelled, f"/v1{spelled}"):
+        scope = {**request.scope, "path": candidate}
+        if candidate and any(r.matches(scope)[0] is Match.FULL for r in app.routes):
+            return f" Did you mean {candidate!r}?"
+    return " Paths begin with /v1; /docs lists them." if not path.startswith("/v1/") else ""
+
+
+def _closest(part: str, words: list[str]) -> str:
+    """The known word that a part of a path is close to."""
+    found = [] if part in words else get_close_matches(part, words, n=1, cutoff=0.8)
+    return found[0] if found else part
 
 
 def _allowed(app: FastAPI, request: Request) -> str:

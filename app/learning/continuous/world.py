@@ -125,15 +125,17 @@ class World:
         states[len(z) - 1 :] = last
         return states
 
-    def warnings(self) -> list[str]:
-        """Warnings about the observations or the declared box, one sentence each."""
-        found = []
+    def warnings(self) -> dict[str, str]:
+        """What looks wrong with the observations or the declared box: codes and sentences."""
+        found = {}
         if self._outside > 0.0:
             share = f"{100.0 * self._outside:.0f} %" if self._outside >= 0.01 else "A few"
-            found.append(f"{share} of the observations lie outside the declared box.")
+            found["outside_the_box"] = f"{share} of the observations lie outside the declared box."
         still = np.flatnonzero(self._constant).tolist()
         if still:
-            found.append(f"These observed numbers never change: {still} (counted from 0).")
+            found["numbers_never_change"] = (
+                f"These observed numbers never change: {still} (counted from 0)."
+            )
         return found
 
     @property

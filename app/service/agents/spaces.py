@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from app.errors import InvalidValue
+from app.errors import InvalidValue, shown
 from app.wire.specification.spaces import Box, Discrete, Labels
 
 
@@ -19,7 +19,7 @@ class DiscreteCodec:
         """The index of a number."""
         if type(value) is int and 0 <= value < self.size:
             return value
-        raise InvalidValue(field, f"a whole number from 0 to {self.size - 1}")
+        raise InvalidValue(field, f"a whole number from 0 to {self.size - 1}, got {shown(value)}")
 
     def decode(self, index: int) -> int | str:
         """The number of an index."""
@@ -39,7 +39,7 @@ class LabelsCodec:
         index = self._indices.get(value) if isinstance(value, str) else None
         if index is None:
             names = ", ".join(map(repr, self._names[:5])) + (", …" if self.size > 5 else "")
-            raise InvalidValue(field, f"one of the names {names}")
+            raise InvalidValue(field, f"one of the names {names}, got {shown(value)}")
         return index
 
     def decode(self, index: int) -> int | str:
@@ -81,7 +81,8 @@ class BoxCodec:
                 numbers = [math.inf]
             if all(math.isfinite(x) for x in numbers):
                 return numbers
-        raise InvalidValue(field, f"a list of {self._dimensions} finite numbers")
+        given = f"a list of {len(value)}" if isinstance(value, list) else shown(value)
+        raise InvalidValue(field, f"a list of {self._dimensions} finite numbers, got {given}")
 
     def decode(self, index: int) -> list[float]:
         """The middle of a bin."""

@@ -14,6 +14,7 @@ from app.service.access.ownership import Ownership
 from app.service.access.sessions import Sessions
 from app.service.agents.registry import AgentRegistry
 from app.service.agents.specification import Limits
+from app.service.agents.warnings import Warnings
 from app.service.demo.demos import Demos
 from app.service.episodes.import_export import ImportExport
 from app.service.episodes.lifecycle import Lifecycle
@@ -118,6 +119,7 @@ class Container:
             self.recordings,
             self.keys,
             self.sessions,
+            Warnings(database),
             settings.idle_seconds,
         )
         self._add_gauges()

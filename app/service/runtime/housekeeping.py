@@ -9,6 +9,7 @@ from app.errors import PlauditError
 from app.service.access.idempotency import Idempotency
 from app.service.access.keys import REFRESH_SECONDS, Keys
 from app.service.access.sessions import Sessions
+from app.service.agents.warnings import Warnings
 from app.service.episodes.lifecycle import Lifecycle
 from app.service.episodes.recordings import Recordings
 from app.service.labelling.labels import Labels
@@ -39,6 +40,7 @@ class Housekeeping:
         recordings: Recordings,
         keys: Keys,
         sessions: Sessions,
+        warnings: Warnings,
         idle_seconds: float,
     ) -> None:
         self._database = database
@@ -50,6 +52,7 @@ class Housekeeping:
         self._recordings = recordings
         self._keys = keys
         self._sessions = sessions
+        self._warnings = warnings
         self._idle_seconds = idle_seconds
 
     async def run(self) -> None:
@@ -75,6 +78,8 @@ class Housekeeping:
 
     async def _clean(self) -> None:
         self._cache.drop_idle(self._idle_seconds)
+        for agent in list(self._cache.agents.values()):
+            await self._warnings.review(agent)
         self._queue.leases.drop_old()
         await self._idempotency.forget_old()
         await self._sessions.forget_old()

@@ -14,6 +14,7 @@ from app.service.access.visibility import Visibility
 from app.service.agents.hosted_agent import HostedAgent, LearningState
 from app.service.agents.pace import Pace
 from app.service.agents.specification import read_specification, with_default_features
+from app.service.agents.warnings import find_warnings
 from app.service.runtime.cache import Cache
 from app.service.runtime.ids import agent_id, read_agent_id
 from app.service.runtime.times import moment
@@ -22,6 +23,7 @@ from app.service.views.shortened import shorten
 from app.storage.database import Database, ReadConnection
 from app.storage.queries import agents as agent_queries
 from app.storage.queries.agents import AgentSet
+from app.storage.queries.suspicions import Suspicions, suspicions_of
 from app.storage.rows import AgentRow
 from app.wire.agents import (
     DEFAULT_KIND,
@@ -71,10 +73,12 @@ class AgentViews:
     async def read(self, agent: str) -> AgentView:
         """One agent by its id. It is loaded, because its plan is part of the view."""
         hosted = await self._cache.agent(read_agent_id(agent))
-        row, evaluation = await self._database.read(_read_agent, hosted.number)
+        row, evaluation, suspicions = await self._database.read(
+            _read_agent, hosted.number, hosted.horizon
+        )
         if row is None:
             raise NotFound("agent", agent)
-        return await asyncio.to_thread(agent_view, row, hosted, evaluation)
+        return await asyncio.to_thread(agent_view, row, hosted, evaluation, suspicions)
 
     async def page(self, sees: Visibility, after: int, limit: int) -> AgentPage:
         """Agents in the order of their creation, after a position; long lists are shortened."""
@@ -154,10 +158,11 @@ class AgentViews:
 
 
 def _read_agent(
-    connection: ReadConnection, agent: int
-) -> tuple[AgentRow | None, EvaluationView | None]:
+    connection: ReadConnection, agent: int, horizon: int
+) -> tuple[AgentRow | None, EvaluationView | None, Suspicions]:
     row = agent_queries.agent_row(connection, agent)
-    return row, read_evaluations(connection, [agent]).get(agent)
+    evaluation = read_evaluations(connection, [agent]).get(agent)
+    return row, evaluation, suspicions_of(connection, agent, horizon)
 
 
 def _read_page(
@@ -168,11 +173,14 @@ def _read_page(
 
 
 def agent_view(
-    row: AgentRow, hosted: HostedAgent | None, evaluation: EvaluationView | None = None
+    row: AgentRow,
+    hosted: HostedAgent | None,
+    evaluation: EvaluationView | None = None,
+    suspicions: Suspicions | None = None,
 ) -> AgentView:
     """An agent's row as its wire schema; with its plan and learning state if it is in memory."""
     specification = hosted.specification if hosted else read_specification(row.specification)
-    return _view_of(row, hosted, specification, evaluation)
+    return _view_of(row, hosted, specification, evaluation, suspicions)
 
 
 def shortened_view(
@@ -191,6 +199,7 @@ def _view_of(
     hosted: HostedAgent | None,
     specification: Specification,
     evaluation: EvaluationView | None,
+    suspicions: Suspicions | None = None,
 ) -> AgentView:
     completed = with_default_features(specification)
     learning, error = _learning(row, hosted)
@@ -223,7 +232,9 @@ def _view_of(
         plan=_plan_view(hosted),
         timing=None if hosted is None else _timing_view(hosted.pace),
         progress=row.notes.get("progress", {}),
-        warnings=row.notes.get("warnings", []),
+        warnings=find_warnings(
+            row, specification, None if hosted is None else hosted.pace, suspicions
+        ),
     )
 
 

@@ -25,6 +25,7 @@ from app.storage.queries import episodes as episode_queries
 from app.storage.queries import labels as label_queries
 from app.storage.queries import policies as policy_queries
 from app.storage.queries.labels import LabelInForce
+from app.storage.queries.suspicions import Suspicions, suspicions_of
 from app.storage.rows import AgentRow, VersionRow
 from app.wire.agents import AgentView
 from app.wire.episodes import EpisodeSummary
@@ -64,6 +65,7 @@ class _Stored:
     versions: Sequence[VersionRow]
     episodes: list[EpisodeSummary]
     evaluation: EvaluationView | None
+    suspicions: Suspicions
 
 
 class AgentOverviews:
@@ -89,7 +91,7 @@ class AgentOverviews:
         hosted = await self._cache.agent(read_agent_id(agent))
         _check_choice(hosted, state, action)
         axes = _chosen_axes(hosted, *numbers)
-        stored = await self._database.read(_read, hosted.number, before)
+        stored = await self._database.read(_read, hosted.number, hosted.horizon, before)
         if stored is None:
             raise NotFound("agent", agent)
         insight = await self._cache.insight(hosted)
@@ -116,7 +118,9 @@ def _chosen_axes(agent: HostedAgent, x: int | None, y: int | None) -> tuple[int,
     return x or 0, y or 0
 
 
-def _read(connection: ReadConnection, agent: int, before: int | None) -> _Stored | None:
+def _read(
+    connection: ReadConnection, agent: int, horizon: int, before: int | None
+) -> _Stored | None:
     row = agent_queries.agent_row(connection, agent)
     if row is None:
         return None
@@ -127,6 +131,7 @@ def _read(connection: ReadConnection, agent: int, before: int | None) -> _Stored
         policy_queries.version_rows(connection, agent),
         list(summaries_of(connection, newest).values()),
         read_evaluations(connection, [agent]).get(agent),
+        suspicions_of(connection, agent, horizon),
     )
 
 
@@ -141,7 +146,7 @@ def _overview(
     labels = [verdict.label for verdict in stored.labels]
     promised = versions[-1].predicted if versions else None
     target = None if promised is None else SHARE * promised
-    view = agent_view(row, hosted, stored.evaluation)
+    view = agent_view(row, hosted, stored.evaluation, stored.suspicions)
     return AgentOverview(
         agent=view,
         interval=wilson(row.good, row.labelled) if row.labelled else None,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, StrictFloat, StrictStr, model_validator
 
-from app.wire.base import MOST_ITEMS, Strict
+from app.wire.base import MOST_ITEMS, Expects, Strict
 
 # The length limit makes pydantic decode the text, which refuses half a surrogate pair.
 Name = Annotated[StrictStr, Field(max_length=200, pattern=r"^[^\x00]*$")]
@@ -109,8 +109,12 @@ def _from_count(value: object) -> object:
 
 
 StateSpace = Annotated[
-    FullStateSpace, BeforeValidator(_from_count, json_schema_input_type=_Count | FullStateSpace)
+    FullStateSpace,
+    BeforeValidator(_from_count, json_schema_input_type=_Count | FullStateSpace),
+    Expects("a number of states such as 16, or an object with the kind discrete, labels or box"),
 ]
 ActionSpace = Annotated[
-    FullActionSpace, BeforeValidator(_from_count, json_schema_input_type=_Count | FullActionSpace)
+    FullActionSpace,
+    BeforeValidator(_from_count, json_schema_input_type=_Count | FullActionSpace),
+    Expects("a number of actions such as 4, or an object with the kind discrete or labels"),
 ]

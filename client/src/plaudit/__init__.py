@@ -19,6 +19,7 @@ from plaudit.answers.agents import (
     SuccessView,
     TimingView,
     VersionSuccessView,
+    WarningView,
 )
 from plaudit.answers.demos import DemoList, DemoTaskView, DemoView
 from plaudit.answers.episodes import (
@@ -220,5 +221,6 @@ __all__ = [
     "UnsupportedMediaType",
     "UnsupportedSpace",
     "VersionSuccessView",
+    "WarningView",
     "__version__",
 ]

@@ -375,14 +375,13 @@ class TestFailedFits:
         agent.finish(0, Trajectory(np.array([0, 1]), np.array([0, 1])))
         agent.label(0, 1)
         agent.refit()
-        assert agent.warnings() == []
+        assert agent.warnings() == {}
         self.fail(monkeypatch, 99)
         agent.label(0, 0)
         agent.refit()
-        (warning,) = agent.warnings()
-        assert "did not converge: stopped" in warning
+        assert "did not converge: stopped" in agent.warnings()["fit_did_not_converge"]
         assert agent.plan(1, "exploit").value > 0.0  # it still acts
         monkeypatch.undo()
         agent.label(0, 1)
         agent.refit()
-        assert agent.warnings() == []
+        assert agent.warnings() == {}

@@ -149,21 +149,23 @@ class Reinforce(Agent[ReinforceOptions]):
             "parameters": self.network.parameters,
         }
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> dict[str, str]:
         """Warn about specifications that this kind learns little from."""
-        warnings = []
+        warnings = {}
         if self.options.configuration == "literal":
-            warnings.append("The paper's literal configuration is not expected to learn.")
+            warnings["literal_configuration"] = (
+                "The paper's literal configuration is not expected to learn."
+            )
         labelled = {episode for episode, _ in self.experience.labels}
         foreign = labelled - self.authorship.played.keys()
         if foreign:
-            warnings.append(
+            warnings["episodes_of_others"] = (
                 f"{len(foreign)} labelled episodes were not played on this agent's plans; "
                 "they are learned from as if they had been."
             )
         assisted = [n for n in labelled if self.experience.episodes[n].foreign is not None]
         if assisted:
-            warnings.append(
+            warnings["steps_of_others"] = (
                 f"In {len(assisted)} labelled episodes somebody else acted in some steps; those "
                 "steps are left out of the gradient."
             )

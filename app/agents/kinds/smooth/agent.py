@@ -156,12 +156,14 @@ class Smooth(Agent[SmoothOptions]):
             "relevance": np.round(world.scaling.relevance, 3).tolist(),
         }
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> dict[str, str]:
         """Warn about likely mistakes in the specification."""
-        found, planner = [], self._current()
+        found, planner = {}, self._current()
         if self.spec.features is not None:
-            found.append("`smooth` finds out by itself what labels depend on; features are unused.")
-        return found + ([] if planner is None else planner.belief.world.warnings())
+            found["features_unused"] = (
+                "`smooth` finds out by itself what labels depend on; features are unused."
+            )
+        return found | ({} if planner is None else planner.belief.world.warnings())
 
     def _path(self, episode: int) -> Path:
         """An episode as a path; rebuilt when its end is reported later."""

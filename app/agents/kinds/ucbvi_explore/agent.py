@@ -221,24 +221,24 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
             examples.append([{"feature": j, "weight": weight} for j, weight in entries])
         return {"directions": count, "of": self.features.dimension, "examples": examples}
 
-    def warnings(self) -> list[str]:
+    def warnings(self) -> dict[str, str]:
         """Warn where the paper's assumptions fail, and about long exploration."""
         features, found = self.features, super().warnings()
         if self._paper:
-            found.append(sentence(self.size))
+            found["long_exploration"] = sentence(self.size)
         if not features.has_orthogonal_steps:
-            found.append(
+            found["steps_not_orthogonal"] = (
                 "The features of different steps are not orthogonal, which the theory of "
                 "exploration asks for: bonuses per step may exceed those of whole episodes by "
                 "more than it allows."
             )
         if features.has_constant_steps:
-            found.append(
+            found["directions_out_of_reach"] = (
                 "With one-hot features of several steps some directions cannot be reached on any "
                 "task, such as the difference of all features of two steps; they are given up."
             )
         if self.exploration.is_done and (missing := self._not_reached())["directions"]:
-            found.append(
+            found["directions_not_reached"] = (
                 f"Exploration did not reach {missing['directions']} of {missing['of']} directions "
                 "of the feature space; progress names some."
             )

@@ -96,6 +96,14 @@ class GuidelinesView:
 
 
 @dataclass(frozen=True)
+class WarningView:
+    """Something that is allowed but likely not meant: a code, and what to do."""
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True)
 class TimingView:
     """How long learning, playing and waiting took lately, in seconds."""
 
@@ -126,7 +134,7 @@ class AgentView:
     timing: TimingView | None
     metadata: Metadata
     progress: dict[str, Any]
-    warnings: list[str]
+    warnings: list[WarningView]
     question: str | None
     guidelines: str | None
     guidelines_version: int

@@ -344,11 +344,12 @@ class TestService:
     def test_warnings(self):
         agent = agent_of()
         learn(agent, range(3))
-        assert agent.warnings() == []
+        assert agent.warnings() == {}
         agent.finish(50, agent.experience.episodes[0])
         agent.label(50, 1)
-        assert "1 labelled episodes were not played" in agent.warnings()[0]
-        assert "not expected to learn" in agent_of(configuration="literal").warnings()[0]
+        assert "1 labelled episodes were not played" in agent.warnings()["episodes_of_others"]
+        literal = agent_of(configuration="literal").warnings()
+        assert "not expected to learn" in literal["literal_configuration"]
 
     def test_a_snapshot_of_another_network_is_refused(self):
         agent = agent_of()
@@ -446,8 +447,8 @@ def test_steps_of_somebody_else_are_left_out_of_the_gradient():
         everything.finish(number, first if number == 0 else assisted.experience.episodes[number])
         everything.label(number, number % 2)
     assert (everything.plan(BATCH).policy.theta != plain.plan(BATCH).policy.theta).any()
-    assert any("left out of the gradient" in warning for warning in assisted.warnings())
-    assert not any("left out" in warning for warning in plain.warnings())
+    assert "left out of the gradient" in assisted.warnings()["steps_of_others"]
+    assert "steps_of_others" not in plain.warnings()
     restored = restore_agent(assisted.spec, assisted.snapshot())
     for number in range(BATCH):
         mine, theirs = (a.experience.episodes[number].foreign for a in (assisted, restored))

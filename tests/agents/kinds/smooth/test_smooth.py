@@ -145,19 +145,19 @@ def test_a_label_teaches_less_once_it_is_known():
 
 def test_it_warns_of_a_box_that_does_not_fit_and_of_numbers_that_never_change():
     agent = make_agent(spec(observations={"low": [-0.01, 5.0], "high": [0.01, 6.0]}))
-    assert agent.warnings() == []
+    assert agent.warnings() == {}
     played, _ = walk(UniformPolicy(3), 0)
     still = played.observations.copy()
     still[:, 1] = 5.5
     agent.finish(0, Trajectory.observed(still, played.actions))
-    outside, constant = agent.warnings()
-    assert "outside the declared box" in outside
-    assert "[1]" in constant
+    found = agent.warnings()
+    assert "outside the declared box" in found["outside_the_box"]
+    assert "[1]" in found["numbers_never_change"]
 
 
 def test_it_warns_of_features_that_it_does_not_use():
     features = {"kind": "one_hot", "over": ["action"]}
-    assert "features" in make_agent(spec(features=features)).warnings()[0]
+    assert "features" in make_agent(spec(features=features)).warnings()["features_unused"]
 
 
 def test_progress_says_what_labels_depend_on():

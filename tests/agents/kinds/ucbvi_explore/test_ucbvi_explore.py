@@ -182,8 +182,8 @@ class TestThePapersSizes:
         agent = self.paper()
         most = agent.size.most_loops * (agent.size.n_euler + agent.size.n_eval)
         assert agent.progress()["most_exploration_episodes"] == most
-        assert f"up to {most:,} episodes without labels" in agent.warnings()[0]
-        assert agent.progress()["message"] == agent.warnings()[0]
+        assert f"up to {most:,} episodes without labels" in agent.warnings()["long_exploration"]
+        assert agent.progress()["message"] == agent.warnings()["long_exploration"]
 
     def test_more_than_anybody_can_play_is_refused(self):
         with pytest.raises(InvalidValue, match=r"algorithm\.constants"):
@@ -551,16 +551,16 @@ class TestWhatItSays:
         found = agent.progress()["not_reached"]
         assert (found["directions"], found["of"]) == (1, 4)
         assert found["examples"] == [[{"feature": 3, "weight": pytest.approx(1.0)}]]
-        assert any("did not reach 1 of 4 directions" in one for one in agent.warnings())
+        assert "did not reach 1 of 4 directions" in agent.warnings()["directions_not_reached"]
 
     def test_warnings_of_the_theory(self):
-        assert any("orthogonal" in one for one in agent_of(
-            features={"kind": "one_hot", "over": ["state"]}).warnings())  # fmt: skip
+        over_state = agent_of(features={"kind": "one_hot", "over": ["state"]})
+        assert "orthogonal" in over_state.warnings()["steps_not_orthogonal"]
         direct = agent_of().warnings()
-        assert len(direct) == 1
-        assert "cannot be reached on any task" in direct[0]
+        assert list(direct) == ["directions_out_of_reach"]
+        assert "cannot be reached on any task" in direct["directions_out_of_reach"]
         assert agent_of(features={"kind": "one_hot", "over": ["state"], "steps": "last"}
-            ).warnings() == []  # fmt: skip
+            ).warnings() == {}  # fmt: skip
 
     def test_a_plan_is_due_for_every_episode(self):
         agent = agent_of(**QUICK)
