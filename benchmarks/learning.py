@@ -40,6 +40,7 @@ PAIRS = {
     "events": [{"visited": corner} for corner in CORNERS]
     + [{"both": list(pair)} for pair in combinations(CORNERS, 2)],
 }
+GOAL = {"kind": "events", "events": [{"visited": 15}]}  # of FrozenLake 4x4
 SINGLE_MAPS = {
     "state": {"kind": "one_hot", "over": ["state"]},
     "state, action": {"kind": "one_hot", "over": ["state", "action"]},
@@ -209,6 +210,9 @@ def event_rows(bench: Bench) -> list[Row]:
         ),
         "`visit-both`, `ucbvi`: the two corners and both of them": replace(
             grid, algorithm={"kind": "ucbvi"}
+        ),
+        "`frozenlake-4x4`, `thompson`: visited the goal": Setting(
+            "frozenlake-4x4", 400, features=GOAL
         ),
         "`visit-both`, `thompson`: counts of states": replace(grid, features=COUNTS),
         "`visit-both`, `thompson`: `auto`": replace(grid, features=AUTO),

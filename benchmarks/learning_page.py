@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
+from textwrap import fill
 from typing import Any
 
-Row = dict[str, Any]
+from benchmarks.learning_conclusions import FLEET_GOALS, best_peer, conclusions, single_maps
 
-FLEET_GOALS = {"frozenlake-4x4": 100.0, "riverswim-12": 50.0, "collect": 60.0, "grid": 120.0}
+Row = dict[str, Any]
 
 HEAD = """# How few labels it takes
 
@@ -28,31 +28,6 @@ page and `learning.json` anew.
 The suggested features are one-hot over the state at all steps (FrozenLake, RiverSwim, collect),
 over the state at the last three steps (grid), and over state and action (random). With `auto`
 nothing is suggested.
-
-## What it shows
-- Every goal of sequential learning is met, with the suggested features and with `auto`, and no run
-  failed.
-- The regret of `auto` is at most 1.23 times that of the best of five single maps and the suggested
-  one on five of six families. On `collect` it is 2.2 times that of the last state alone, which has
-  little more than half of the suggested map's regret there, too.
-- With one wrong label in ten no run failed on the four tasks tried.
-- The best of sixteen tabular peers, picked afterwards for each task by its episodes to 90 %, needs
-  1.1 (FrozenLake 4x4) to 9.8 times (8x8) as many as `thompson`, and has 1.3 to 26 times the regret.
-- Random MDPs are noisy sums of small weights. On each of the six the regret of `thompson` is 0.26
-  to 0.45 of the best textbook peer's with the suggested features, and 0.26 to 0.46 with `auto`.
-- Peers that were tuned on these very tasks, as the defaults of `thompson` were on other seeds, are
-  harder to beat: over the six together its regret is 0.50 of the best ones', with `auto` 0.51; on
-  single ones 0.35 to 0.75, and above half on three of the six.
-- Sixteen episodes side by side learn in three to seven rounds, within all four goals.
-- The full (step, state, action) features have thousands of weights and learn nearly as fast as the
-  suggested ones, since they are also read as if steps were alike. Only `grid`, where the last steps
-  alone count, has about twice the regret.
-- "Was in both places" is learned with features by events in about 20 episodes, also when the two
-  places are not known among four. With counts of states no run reached 90 % in 300 episodes, with
-  `auto` 14 of 20 did. Step, state and action can learn it where one fixed route will do.
-- FrozenLake 4x4 is learned with the one event "visited the goal" as with other features: median 35,
-  no run of 20 failed (`plaudit simulate frozenlake-4x4 --first-seed 7000 --seeds 20 --episodes 400
-  --features '{"kind": "events", "events": [{"visited": 15}]}'`).
 """
 
 
@@ -90,14 +65,10 @@ def _peer_table(rows: list[Row]) -> str:
     for row in rows:
         line = [row["task"]]
         for peers in row["peers"].values():
-            best = min(peers, key=lambda kind: (_or_never(peers[kind]), peers[kind]["regret"]))
+            best = best_peer(peers)
             line += [best, _reached(peers[best])]
         lines.append(line)
     return _table(head, lines)
-
-
-def _or_never(row: Row) -> float:
-    return math.inf if row["median"] is None else float(row["median"])
 
 
 def _random_table(rows: list[Row]) -> str:
@@ -130,7 +101,7 @@ def _single_table(rows: list[Row]) -> str:
     head = ["family", "`auto`", "best single map", "ratio", *rows[0]["maps"], "suggested"]
     lines = []
     for row in rows:
-        singles = row["maps"] | {"suggested": row["suggested"]}
+        singles = single_maps(row)
         best = min(singles, key=lambda name: singles[name]["regret"])
         ratio = row["auto"]["regret"] / singles[best]["regret"]
         regrets = [_with_failures(single) for single in singles.values()]
@@ -146,6 +117,9 @@ def _with_failures(row: Row) -> str:
 def page(record: dict[str, list[Row]]) -> str:
     """The page that shows what is on record."""
     parts = [HEAD.rstrip()]
+    if shown := conclusions(record):
+        lines = [fill(text, 100, initial_indent="- ", subsequent_indent="  ") for text in shown]
+        parts.append("\n".join(["## What it shows", *lines]))
     texts = {
         "main": "## Sequential learning, clean labels\n\nEpisodes until the policy without bonuses "
         "first reaches 90 % of the optimum, median over the seeds; seeds that never did; mean "
@@ -166,10 +140,10 @@ def page(record: dict[str, list[Row]]) -> str:
         "counts the visits that the others will probably make.",
         "flips10": "## One label in ten is wrong",
         "full": "## The full (step, state, action) features",
-        "events": "## Labels that no sum over steps gives\n\nGood when two places were visited, in "
+        "events": "## Features by events\n\nGood when two places were visited, in "
         "any order, while the state does not say which were: the corners of a 5x5 grid "
         "(`visit-both`, 300 episodes), the ends of a row of four cells (`corridor`, 100 episodes). "
-        "Features by events against sums.",
+        "No sum over steps gives these labels. And FrozenLake 4x4 (400 episodes) by one event.",
     }
     for name, text in texts.items():
         if name not in record:

@@ -10,6 +10,7 @@ from app.learning.features.one_hot import OneHot
 from app.learning.features.table import Table
 from app.learning.logistic.labelled import LabelledTrajectories
 from app.learning.paper.explorability import (
+    REACHED,
     condition_bound,
     condition_number,
     euler_episodes,
@@ -52,6 +53,12 @@ class TestTheLemma:
         expected = float(D * growing() / Decimal("1.5").ln())
         assert loop_bound(D, N, float(OMEGA)) == pytest.approx(expected, rel=1e-13)
         assert exploration_bound(D, N, float(OMEGA), 77.0) == pytest.approx(77 * expected)
+
+    def test_the_share_that_a_loop_must_reach(self):
+        """(v . a)^2 >= 3 omega^2 / 16, with which the determinant grows by 3/2."""
+        floor, goal = Decimal(1) / 16, Decimal(3) / 16
+        assert 1 + goal / (2 * floor) > Decimal("1.5")
+        assert pytest.approx(float(goal), rel=1e-14) == REACHED**2
 
     def test_the_mixture(self):
         omega, _ = exact()

@@ -119,9 +119,9 @@ def played(moves, start, episodes, rng):
 def test_values_in_the_estimate_and_in_the_truth(scale):
     """The two concentration lemmas, by enumeration of all histories in 60 worlds.
 
-    For a fixed policy E_P[mu] - E_P^[mu] is at most E_P^ of the sum of bonuses; for every policy,
-    so for one that is chosen to look good in the estimate, E_P^[mu] - E_P[mu] is at most E_P of
-    larger ones. With a hundredth of the bonuses both fail somewhere.
+    For a fixed policy E_P[mu] - E_P^[mu] is at most E_P^ of the sum of the bonuses xi; for every
+    policy, so for one that is chosen to look good in the estimate, E_P^[mu] - E_P[mu] is at most
+    E_P of that sum. With a hundredth of the bonuses both fail somewhere.
     """
     rng, broken = np.random.default_rng(5), np.zeros(2, dtype=int)
     for _, episodes in itertools.product(range(20), (2, 20, 200)):
@@ -129,14 +129,13 @@ def test_values_in_the_estimate_and_in_the_truth(scale):
         counts = played(moves, start, episodes, rng)
         truth = TransitionModel.from_dense(moves.reshape(S * A, S), S, A)
         weights, none = rng.normal(size=(H, S, A)), np.zeros((H, S, A))
-        small = scale * bonus_table(counts, fixed_policy_bonus)
-        large = scale * bonus_table(counts, lambda n: xi(n, S, A, H, 1000, DELTA))
+        bonuses = scale * bonus_table(counts, lambda n: xi(n, S, A, H, 1000, DELTA))
         estimate = counts.estimate()
         real, fixed = problem(truth, start, weights, none), UniformPolicy(A)
-        in_estimate = policy_value(problem(estimate, start, weights, small), fixed)
+        in_estimate = policy_value(problem(estimate, start, weights, bonuses), fixed)
         broken[0] += policy_value(real, fixed) > in_estimate + 1e-12
         chosen = plan_exact(problem(estimate, start, weights, none))
-        in_truth = policy_value(problem(truth, start, weights, large), chosen.policy)
+        in_truth = policy_value(problem(truth, start, weights, bonuses), chosen.policy)
         broken[1] += chosen.value > in_truth + 1e-3  # epsilon = 1/N of the lemma
     assert (broken == 0).all() if scale == 1.0 else (broken > 0).all()
 
@@ -183,10 +182,13 @@ class TestWhatDoesNotHoldAsPrinted:
     def test_kappa_is_above_its_bound(self):
         assert kappa(2.0) > np.exp(2.0) + 2.0
 
-    def test_the_union_bound_of_the_first_lemma_needs_as_many_pairs_as_steps(self):
+    def test_xi_bar_may_be_too_small_for_its_union_bound_and_xi_is_not(self):
+        visits = 10**6
         for pairs, horizon in itertools.product(range(1, 12), repeat=2):
             needed = (horizon - 1) * np.log(pairs) + np.log(horizon)
             assert (needed <= horizon * np.log(pairs) + 1e-12) == (horizon <= pairs)
+            whole = 4 * np.sqrt((needed + np.log(6 * np.log(visits) / DELTA)) / visits)
+            assert xi(visits, 1, pairs, horizon, 1, DELTA) > whole
 
     def test_visits_with_a_successor_add_up_to_more_than_the_episodes(self):
         counts = TransitionCounts(Spaces(S, A, H))

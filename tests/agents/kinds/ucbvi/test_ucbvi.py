@@ -1,5 +1,7 @@
 """Optimism: the paper's constants against numbers worked out apart, and the tuned forms."""
 
+import itertools
+from dataclasses import replace
 from decimal import Decimal, getcontext
 
 import numpy as np
@@ -13,11 +15,13 @@ from app.agents.tabular import optimist
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.features.table import Table
 from app.learning.trajectory import Trajectory
+from app.learning.world.model import TransitionModel
 from app.planning.policies.uniform import UniformPolicy
 from app.planning.problem import PlanBudget
 from app.planning.reference.paper import clipped
 from app.wire.validation import parse
 from benchmarks.exact import plan_exact
+from benchmarks.policy_value import policy_value
 
 S, A, H = 2, 2, 3
 BOUND, DELTA, EPISODES = 2, "0.1", 50
@@ -180,6 +184,35 @@ class TestPaper:
         assert problem.transitions.dense()[1].tolist() == [0.5, 0, 0.5, 0, 0]
         # With these constants everything is saturated: one, and two bonuses of 2 at best.
         assert plan.upper == pytest.approx(5.0, abs=0.05)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_values_of_the_proof_are_in_their_order(self, seed, monkeypatch):
+        """V* <= V-bar^sd <= V~^sd, with the least radius for which the confidence event holds."""
+        rng = np.random.default_rng([5, seed])
+        moves, start = rng.dirichlet(np.ones(S), size=(S, A)), rng.dirichlet(np.ones(S))
+        weights, history = 0.3 * rng.normal(size=(H, S, A)), []
+        for _ in range(200):
+            states, actions = [int(rng.choice(S, p=start))], rng.integers(A, size=H)
+            for h in range(H):
+                states.append(int(rng.choice(S, p=moves[states[h], actions[h]])))
+            chance = expit(weights[np.arange(H), states[:H], actions].sum())
+            one = Trajectory(np.array(states[:H]), actions, states[H])
+            history.append((one, int(rng.random() < chance)))
+        agent = agent_of(PAPER | {"epsilon": 0.05}, history, initial_states=start.tolist())
+        learned = agent.best().follow(agent.experience)
+        every = np.array(list(itertools.product(range(S * A), repeat=H)))
+        rows = learned.belief.features.rows(every // A, every % A, np.full(len(every), -1))
+        truth = expit(weights[np.arange(H), every // A, every % A].sum(axis=1))
+        errors = abs(truth - expit(rows @ learned.fit.weights))
+        radius = float((errors / agent.design(learned).norms(rows)).max())
+        monkeypatch.setattr(agent, "confidence_radius", lambda: radius)
+        plan, problem = planned_for(monkeypatch, "plan_reward", agent)
+        real = {"transitions": TransitionModel.from_dense(moves.reshape(S * A, S), S, A)}
+        real |= {"bonuses": np.zeros((H, S, A))}
+        best = plan_exact(replace(problem, weights=weights, **real))
+        v_bar = policy_value(replace(problem, **real), best.policy, "reward")
+        assert best.value - 1e-12 <= v_bar <= plan.upper + 1e-12
+        assert v_bar < 1.0
 
     def test_the_first_episode_is_uniform(self):
         assert agent_of(history=[]).plan(0).policy == UniformPolicy(A)

@@ -15,6 +15,7 @@ from app.errors import BudgetExceeded, InvalidValue
 from app.learning.paper.regret_bounds import RegretSetting, optimism_regret
 from app.learning.spaces import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
+from app.learning.world.model import TransitionModel
 from app.planning.policies.history import HistoryPolicy
 from app.planning.policies.uniform import UniformPolicy
 from app.planning.problem import PlanBudget
@@ -481,3 +482,52 @@ class TestOptimism:
 
         hoped = plan_histories(agent.start(), counts.estimate(), 2, with_bonus)
         assert hoped.value >= expit(9.0)
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_the_values_of_the_proof_are_in_their_order(self, seed, monkeypatch):
+        """V* <= V-bar <= V~: mu-bar of the best policy in the truth, and mu~ in the estimate.
+
+        The radius is the least with which the confidence event holds for all trajectories, so that
+        the first inequality is certain and the minimum with 1 hides nothing.
+        """
+        rng = np.random.default_rng([3, seed])
+        moves, start = rng.dirichlet(np.ones(S), size=(S, A)), rng.dirichlet(np.ones(S))
+        weights = rng.normal(size=(2, S, A))
+        episodes = []
+        for _ in range(40):
+            states, actions = [int(rng.choice(S, p=start))], rng.integers(A, size=2)
+            states.append(int(rng.choice(S, p=moves[states[0], actions[0]])))
+            chance = expit(weights[[0, 1], states, actions].sum())
+            one = Trajectory(np.array(states), actions, int(rng.integers(S)))
+            episodes.append((one, int(rng.random() < chance)))
+        agent = agent_of(PAPER, 2, None, episodes)
+        truth = TransitionModel.from_dense(moves.reshape(S * A, S), S, A)
+
+        def success(states, actions, ended):
+            del ended
+            return expit(weights[np.arange(2), states, actions].sum(axis=1))
+
+        learned = agent.best().follow(agent.experience)
+        every = np.array(list(itertools.product(range(S), range(A), range(S), range(A))))
+        states, actions, on = every[:, ::2], every[:, 1::2], np.full(len(every), -1)
+        rows = learned.belief.features.rows(states, actions, on)
+        errors = abs(success(states, actions, on) - expit(rows @ learned.fit.weights))
+        radius = float((errors / agent.design(learned).norms(rows)).max())
+        monkeypatch.setattr(agent, "confidence_radius", lambda: radius)
+        hoped = agent.plan(50).value
+        monkeypatch.setattr(agent, "exploration_bonus", lambda: np.zeros((2, S, A)))
+        mu_bar = agent.optimistic(learned, 50)(states, actions, on)
+        assert (mu_bar < 1.0).any()
+        best = plan_histories(start, truth, 2, success)
+        chances = np.array([_chance(best.policy, start, moves, one) for one in every])
+        assert chances.sum() == pytest.approx(1.0)
+        assert chances @ success(states, actions, on) == pytest.approx(best.value)
+        assert best.value - 1e-12 <= chances @ mu_bar <= hoped + 1e-12
+
+
+def _chance(policy, start, moves, one):
+    """The probability of the trajectory (s, a, s', a') under a deterministic policy."""
+    s, a, t, b = one
+    first, memory = policy.act(0, int(s), (), 0.5)
+    second, _ = policy.act(1, int(t), memory, 0.5)
+    return start[s] * moves[s, a, t] if (first, second) == (a, b) else 0.0
