@@ -32,7 +32,8 @@ from app.api.routes import (
 from app.metrics import Metrics
 from app.service.runtime.container import open_container
 from app.settings import Settings
-from app.web.pages import agent, desk, episode, errors, labellers, sessions, sign_in, start
+from app.web.pages import agent, desk, episode, errors, labellers, sessions, sign_in, start, system
+from app.web.pages import demos as demo_pages
 from app.web.render import assets
 
 log = logging.getLogger(__name__)
@@ -81,7 +82,18 @@ def create_app(settings: Settings) -> FastAPI:
         docs,
     ):
         app.include_router(part.router)
-    for page in (sign_in, sessions, assets, desk, start, agent, episode, labellers):
+    for page in (
+        sign_in,
+        sessions,
+        assets,
+        desk,
+        start,
+        demo_pages,
+        agent,
+        episode,
+        labellers,
+        system,
+    ):
         app.include_router(page.router)
     app.include_router(desk.pages)
     problems.install(app)

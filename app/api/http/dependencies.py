@@ -34,6 +34,7 @@ from app.service.views import (
     labellers,
     overview,
     policies,
+    system,
 )
 
 
@@ -87,6 +88,7 @@ PolicyViews = Annotated[policies.PolicyViews, _part(lambda container: container.
 Documents = Annotated[documents.Documents, _part(lambda container: container.views.documents)]
 EventFeed = Annotated[events.EventFeed, _part(lambda container: container.views.events)]
 Readiness = Annotated[ReadinessPart, _part(lambda container: container.readiness)]
+SystemViews = Annotated[system.SystemViews, _part(lambda container: container.system)]
 
 MetadataBytes = Annotated[int, _part(lambda container: container.settings.metadata_bytes)]
 RecordingBytes = Annotated[int, _part(lambda container: container.settings.recording_bytes)]

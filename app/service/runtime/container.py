@@ -34,6 +34,7 @@ from app.service.training.process_pool import ProcessPool
 from app.service.training.publish import Publisher
 from app.service.training.scheduler import FairScheduler
 from app.service.training.trainer import Trainer
+from app.service.views.system import SystemViews
 from app.service.views.views import Views
 from app.settings import Settings
 from app.storage.blobs.folder import FolderBlobs
@@ -95,6 +96,7 @@ class Container:
         self.idempotency = Idempotency(database)
         self.views = Views(database, self.cache, self.ranking, self.events)
         self.readiness = Readiness(database, self.pool)
+        self.system = SystemViews(database, self.readiness, self.pool, self.scheduler)
         secret = settings.admin_key
         self.keys = Keys(
             database,

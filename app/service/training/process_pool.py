@@ -94,6 +94,11 @@ class ProcessPool:
         return any(slot.is_ready for slot in self._slots)
 
     @property
+    def size(self) -> int:
+        """How many processes there are."""
+        return len(self._slots)
+
+    @property
     def busy(self) -> int:
         """How many processes are at work."""
         return len(self._slots) - len(self._free)

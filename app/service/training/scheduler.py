@@ -103,6 +103,11 @@ class FairScheduler:
         self._short: set[Turn] = set()  # turns that have come
         self._long: set[Turn] = set()
 
+    @property
+    def queued(self) -> int:
+        """How many jobs wait for their turn."""
+        return len(self._waiting)
+
     @asynccontextmanager
     async def turn(self, work: Work) -> AsyncIterator[Turn]:
         """Wait until a job may run, and hold its place while it does."""

@@ -53,6 +53,7 @@ class AgentCard:
     name: str
     kind: str
     paused: bool
+    is_demo: bool
     success: float | None
     labelled: int
     waiting: int
@@ -147,6 +148,7 @@ class AgentViews:
             name=row.name,
             kind=algorithm.get("kind", DEFAULT_KIND),
             paused=row.paused,
+            is_demo="demo" in (row.metadata or {}),
             success=_success(row),
             labelled=row.labelled,
             waiting=row.awaiting_label,

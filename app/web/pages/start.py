@@ -1,4 +1,4 @@
-"""The start page: every agent, its success rate, and its episodes that wait for a label."""
+"""The start page: every agent and its success, or, on an empty server, how to begin."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ async def agents_page(
     if not caller.may(READ):
         return RedirectResponse(link(request, "/label"), status_code=303)
     agents, total = await views.cards(caller.sees, (page - 1) * PAGE, PAGE, name)
+    if total == 0 and not name:
+        return render(request, "welcome.html", server=str(request.base_url).rstrip("/"), **words())
     return render(
         request,
         "agents.html",

@@ -9,7 +9,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from app.api.http.auth import COOKIE, JUDGE, READ, READ_EPISODES
+from app.api.http.auth import COOKIE, JUDGE, OPERATE, READ, READ_EPISODES
 from app.api.http.dependencies import container_of
 from app.service.access.keys import ANYONE, Caller
 from app.service.access.sessions import SESSION_SECONDS, Session
@@ -74,7 +74,7 @@ def keep(request: Request, answer: Any, session: Session) -> None:
 
 def _may(caller: Caller | None) -> dict[str, bool]:
     """Whether a page shows the links of these roles. The guards of the routes enforce access."""
-    rights = {"read": READ, "read_episodes": READ_EPISODES, "judge": JUDGE}
+    rights = {"read": READ, "read_episodes": READ_EPISODES, "judge": JUDGE, "operate": OPERATE}
     return {name: caller is not None and caller.may(roles) for name, roles in rights.items()} | {
         "sign_out": caller is not None and caller is not ANYONE
     }
