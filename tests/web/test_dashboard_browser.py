@@ -110,7 +110,8 @@ def test_a_state_is_chosen_with_the_keyboard_alone(server, visit):
         play(client, start_episode(client, agent), STATES, label=1)
         wait_learned(client, agent)
     page = visit(f"/agents/{agent}")
-    page.locator("#cell-2").focus()
+    page.locator(".belief-map a").nth(2).focus()
+    expect(page.locator("#belief-words")).to_contain_text("Row 2, column 1")
     page.keyboard.press("Enter")
     page.wait_for_url("**state=2*")
     expect(page.locator("td.chosen")).to_have_count(1)
@@ -121,6 +122,55 @@ def test_a_state_is_chosen_with_the_keyboard_alone(server, visit):
     page.keyboard.press("Enter")
     page.wait_for_url("**action=1*")
     expect(page.locator("#followers")).to_contain_text("state 2")
+
+
+def test_an_agent_is_watched_as_it_learned(server, visit):
+    with server.client() as client:
+        agent = create_agent(client, display=GRID)
+        for i in range(6):
+            play(client, start_episode(client, agent), STATES, label=i % 2)
+            wait_learned(client, agent)
+    page = visit(f"/agents/{agent}")
+    signs = page.locator(".belief-map .square title")
+    now = signs.all_text_contents()
+    assert any("Seen" in words for words in now)
+    slider = page.locator("#policy-version")
+    slider.focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#policy-words")).to_have_text("after 1 label", timeout=PATIENCE)
+    expect(signs.first).not_to_have_text(now[0], timeout=PATIENCE)
+    assert page.locator("#believes").get_attribute("data-held") is not None
+    page.keyboard.press("End")
+    expect(page.locator("#policy-words")).to_have_text("now")
+    expect(signs.first).to_have_text(now[0])
+
+
+def test_the_curve_has_numbers_under_the_pointer_and_can_be_zoomed(visit, big):
+    page = visit(f"/agents/{big}")
+    area = page.locator("#chart .plot-area")
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 20)
+    tip = page.locator("#chart-tip")
+    expect(tip).to_contain_text("labels 1501 to 1625")
+    expect(tip).to_contain_text("95 % interval")
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 20)
+    page.mouse.up()
+    ticks = [int(text) for text in page.locator("#chart-ticks span").all_inner_texts()]
+    assert (ticks[0], ticks[-1]) == (pytest.approx(1500, abs=20), pytest.approx(2500, abs=20))
+    page.get_by_role("button", name="Show all").click()
+    expect(page.locator("#chart-ticks span").last).to_have_text("5000")
+
+
+def test_the_id_can_be_copied_and_times_are_in_words(visit, big):
+    page = visit(f"/agents/{big}", permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the id").click()
+    expect(page.locator("[data-copy=agent-id]")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()") == big
+    time = page.locator("#episodes time").first
+    assert "ago" in time.inner_text() or time.inner_text() == "just now"
+    assert "20" in time.get_attribute("title")
 
 
 @pytest.mark.parametrize("what", ["agents", "agent", "episode", "labellers"])

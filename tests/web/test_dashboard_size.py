@@ -11,7 +11,7 @@ from app.settings import Settings
 from tests.support.crowded import BIG, crowd
 from tests.support.queries import recorded_queries
 
-MOST = 10  # queries of a page
+MOST = 12  # queries of a page
 PAGES = {
     "agents": "/",
     "agents, second page": "/?page=2",

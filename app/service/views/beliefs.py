@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.agents.insight import Axis, Follower, Insight, Pair, SuccessMap
+from app.agents.insight import Follower, Insight, Pair, SuccessMap
 
 _UNCERTAIN = 8  # least tried actions that are listed
 _FOLLOWERS = 20  # likeliest next states that are listed
@@ -38,41 +38,6 @@ class Beliefs:
     action: int
     tried: int
     followers: list[Follower]
-
-
-@dataclass(frozen=True)
-class CellBelief:
-    """What the labelled episodes that passed one cell say."""
-
-    success: float | None  # None where none of them passed
-    effect: float
-    visits: int
-
-
-@dataclass(frozen=True)
-class ObservationMap:
-    """Where episodes of an agent that sees numbers succeed, over one or two of the numbers."""
-
-    features: str  # a description
-    axes: tuple[Axis, ...]
-    largest: float  # the largest absolute effect
-    rows: list[list[CellBelief]]  # the first axis to the right, the second upwards
-
-
-def observation_map(insight: Insight, chosen: tuple[int, int] | None) -> ObservationMap | None:
-    """The map for the page of an agent that sees numbers; None for other kinds."""
-    found = insight.success_map(chosen)
-    if found is None or not found.axes:
-        return None
-    visited, success = found.visits, found.success.tolist()
-    cells = [
-        CellBelief(success[i] if visited[i] else None, float(found.effects[i]), int(visited[i]))
-        for i in range(len(success))
-    ]
-    columns, height = found.axes[0].cells, found.axes[1].cells if len(found.axes) > 1 else 1
-    rows = [[cells[x * height + y] for x in range(columns)] for y in reversed(range(height))]
-    largest = float(np.abs(found.effects).max(initial=0.0))
-    return ObservationMap(insight.description, found.axes, largest, rows)
 
 
 def beliefs_of(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.agents.belief_map import unpack_map
 from app.agents.insight import Insight
 from app.errors import InvalidValue, NotFound
 from app.learning.statistics.forecast import SHARE, Forecast, forecast
@@ -15,7 +16,8 @@ from app.service.agents.hosted_agent import HostedAgent
 from app.service.runtime.cache import Cache
 from app.service.runtime.ids import read_agent_id
 from app.service.views.agents import agent_view
-from app.service.views.beliefs import Beliefs, ObservationMap, beliefs_of, observation_map
+from app.service.views.belief_maps import BeliefMap, belief_map
+from app.service.views.beliefs import Beliefs, beliefs_of
 from app.service.views.curves import outcomes, policy_point, thinned, wilson
 from app.service.views.episodes import summaries_of
 from app.service.views.evaluations import read_evaluations
@@ -35,6 +37,7 @@ from app.wire.specification.display import MOST_SQUARES
 from app.wire.specification.spaces import Box
 
 _EPISODES = 15  # listed at once
+_RECENT = 12  # judged episodes that say how it does now
 _VERSIONS = 10  # listed, the newest first
 
 
@@ -54,8 +57,11 @@ class AgentOverview:
     target_share: float  # of ``promised``, that the forecast aims for
     episodes: list[EpisodeSummary]
     older: int | None  # the number before which older episodes begin
+    recent: list[int]  # labels of the newest judged episodes, at most 12, in their order
     beliefs: Beliefs | None  # of an agent that counts states
-    observation_map: ObservationMap | None  # of one that sees numbers
+    features: str  # what it predicts episodes by; empty where it does not
+    map: BeliefMap | None  # what it believes now
+    maps: list[tuple[int, int]]  # (version, labels) of the earlier maps that were kept
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ class _Stored:
     episodes: list[EpisodeSummary]
     evaluation: EvaluationView | None
     suspicions: Suspicions
+    maps: list[tuple[int, int]]
 
 
 class AgentOverviews:
@@ -96,6 +103,24 @@ class AgentOverviews:
             raise NotFound("agent", agent)
         insight = await self._cache.insight(hosted)
         return await asyncio.to_thread(_overview, hosted, stored, insight, (state, action), axes)
+
+    async def earlier_map(self, agent: str, version: int) -> tuple[AgentView, BeliefMap]:
+        """What an agent believed at an earlier policy version, where that was kept."""
+        hosted = await self._cache.agent(read_agent_id(agent))
+        row, packed = await self._database.read(_read_map, hosted.number, version)
+        if row is None:
+            raise NotFound("agent", agent)
+        found = None if packed is None else belief_map(await asyncio.to_thread(unpack_map, packed))
+        if found is None:
+            raise NotFound("map of policy version", str(version))
+        return agent_view(row, hosted), found
+
+
+def _read_map(
+    connection: ReadConnection, agent: int, version: int
+) -> tuple[AgentRow | None, bytes | None]:
+    row = agent_queries.agent_row(connection, agent)
+    return row, policy_queries.map_bytes(connection, agent, version)
 
 
 def _check_choice(agent: HostedAgent, state: int | None, action: int | None) -> None:
@@ -132,6 +157,7 @@ def _read(
         list(summaries_of(connection, newest).values()),
         read_evaluations(connection, [agent]).get(agent),
         suspicions_of(connection, agent, horizon),
+        policy_queries.map_versions(connection, agent),
     )
 
 
@@ -161,8 +187,17 @@ def _overview(
         episodes=episodes[:_EPISODES],
         older=episodes[_EPISODES - 1].number if len(episodes) > _EPISODES else None,
         beliefs=None if insight is None else beliefs_of(insight, _squares(view), *pair),
-        observation_map=None if insight is None else observation_map(insight, axes),
+        recent=_recent(stored.labels),
+        features="" if insight is None else insight.description,
+        map=None if insight is None else belief_map(insight.success_map(axes)),
+        maps=stored.maps,
     )
+
+
+def _recent(labels: Sequence[LabelInForce]) -> list[int]:
+    """The outcomes of the newest judged episodes, in their order."""
+    outcomes = {label.number: label.outcome for label in labels if label.outcome is not None}
+    return list(outcomes.values())[-_RECENT:]
 
 
 def _squares(agent: AgentView) -> int:

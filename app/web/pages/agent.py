@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 
 from app.api.http.auth import READ
-from app.api.http.dependencies import AgentOverviews
+from app.api.http.dependencies import AgentOverviews, container_of
 from app.errors import InvalidValue
 from app.service.access.keys import Caller
 from app.service.views.beliefs import Beliefs, StateBelief
 from app.service.views.events import EVENT_NAMES
 from app.web.pages.sign_in import PageRoute, page_guard
+from app.web.render.belief_map import draw_map
 from app.web.render.charts import heat, learning_chart
+from app.web.render.snippets import snippets
+from app.web.render.summary import gulf, next_step, summary
 from app.web.render.templates import render
 from app.web.render.wording import Names, words
-from app.wire.agents import AgentView
+from app.wire.agents import AgentView, Specification
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -75,14 +79,48 @@ async def agent_page(
         overview=overview,
         agent=overview.agent,
         chart=learning_chart(overview.labels, overview.policies, overview.baseline),
+        sentences=summary(overview),
+        next_step=next_step(overview),
+        gulf=gulf(overview),
+        map=draw_map(overview.map, overview.agent, names),
+        specification=_specification(overview.agent),
+        snippets=snippets(overview.agent, _address(request), container_of(request).keys.are_on),
         beliefs=beliefs,
         state_map=None if beliefs is None else _state_map(beliefs, overview.agent, names),
-        observed=overview.observation_map,
-        heat=heat,
         pick_from_list=overview.agent.states.size <= _MOST_OPTIONS,
         names=names,
+        has_choice=state is not None,
+        chosen_axes=x is not None or y is not None,
         event_names=EVENT_NAMES,
         **words(),
+    )
+
+
+@router.get("/agents/{agent}/map")
+async def earlier_map(
+    agent: str,
+    overviews: AgentOverviews,
+    _: Annotated[Caller, page_guard(READ)],
+    version: Annotated[str, Query(max_length=20)] = "0",
+) -> Response:
+    """What differs in the map of an earlier policy version, square by square."""
+    view, found = await overviews.earlier_map(agent, _whole(version, "?version") or 0)
+    drawn = draw_map(found, view, Names(view))
+    squares = [] if drawn is None else [square.changing for square in drawn.squares]
+    return JSONResponse({"squares": squares})
+
+
+def _address(request: Request) -> str:
+    """The address of this server as the browser sees it."""
+    return str(request.base_url).rstrip("/")
+
+
+def _specification(agent: AgentView) -> str:
+    """The specification as a client would send it to create the same agent."""
+    fields = [*Specification.model_fields, "name", "metadata", "display", "question", "guidelines"]
+    sent = agent.model_dump(mode="json", include=set(fields), exclude_none=True)
+    return json.dumps(
+        {name: sent[name] for name in fields if name in sent}, indent=2, ensure_ascii=False
     )
 
 

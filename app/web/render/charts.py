@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.service.views.curves import wilson
+from app.wire.base import JsonObject
 
 WIDE = HIGH = 100.0
 _POINTS = 40
+_TREND = 3  # points that make a line
 _FEWEST = 12  # the fewest labels in a point of the observed curve, if there are enough
 
 
@@ -27,6 +29,11 @@ class Observed:
     success: float
     low: float
     high: float
+
+    @property
+    def good(self) -> int:
+        """How many of its labels are good."""
+        return round(self.success * (self.labels - self.first))
 
     @property
     def middle(self) -> float:
@@ -44,6 +51,9 @@ class CurveChart:
     predicted: str
     baseline: float | None  # how far from the top; None where it is not known
     most: int  # labels at the right edge
+    ticks: list[int]  # labels at the bottom, evenly spaced
+    marks: list[tuple[float, float, float, float]]  # x, y, top, bottom of points too few for a line
+    data: JsonObject  # for the script that shows numbers
 
 
 def groups(labels: Sequence[int]) -> list[Observed]:
@@ -64,25 +74,48 @@ def learning_chart(
 ) -> CurveChart:
     """Observed success with its interval, and the value of each policy, by number of labels."""
     points = groups(labels)
-    most = max([len(labels), 1, *(row.labels for row in policies)])
-    # From the first label to the last, so that a single group is a line too.
-    edges = (
-        [points[0].first, *(point.middle for point in points), points[-1].labels] if points else []
-    )
-    drawn = list(zip(edges, [*points[:1], *points, *points[-1:]], strict=True))
+    ticks = even_ticks(max([len(labels), 1, *(row.labels for row in policies)]))
+    most = ticks[-1]
+    # Fewer points than three are no trend: they are drawn as marks with their intervals.
+    drawn = [(point.middle, point) for point in points] if len(points) >= _TREND else []
     upper = [(x, point.high) for x, point in drawn]
     lower = [(x, point.low) for x, point in reversed(drawn)]
     promised = [(row.labels, row.predicted) for row in policies if row.predicted is not None]
     if promised:
-        promised.append((most, promised[-1][1]))
+        promised.append((max(len(labels), promised[-1][0]), promised[-1][1]))
     return CurveChart(
         points,
         path([(x, point.success) for x, point in drawn], most),
-        f"{path(upper + lower, most)}Z" if points else "",
+        f"{path(upper + lower, most)}Z" if drawn else "",
         stairs(promised, most),
         None if baseline is None else round(HIGH * (1 - baseline), 2),
         most,
+        ticks,
+        [] if drawn else [_mark(point, most) for point in points],
+        {
+            "most": most,
+            "points": [[p.first, p.labels, p.good, p.low, p.high] for p in points],
+            "promised": promised,
+            "baseline": baseline,
+        },
     )
+
+
+def _mark(point: Observed, most: int) -> tuple[float, float, float, float]:
+    heights = (HIGH * (1 - share) for share in (point.success, point.high, point.low))
+    y, top, bottom = (round(height, 2) for height in heights)
+    return round(WIDE * point.middle / most, 2), y, top, bottom
+
+
+def even_ticks(most: int) -> list[int]:
+    """Round numbers from 0 on, at most six and evenly spaced, the last at least ``most``."""
+    step = next(
+        size * 10**power
+        for power in range(12)
+        for size in (1, 2, 5)
+        if 5 * size * 10**power >= most
+    )
+    return list(range(0, most + step, step))[: -(-most // step) + 1]
 
 
 def path(points: Sequence[tuple[float, float]], most: float) -> str:
@@ -112,8 +145,12 @@ def _number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
+_STRONG = 1.0  # log-odds that are drawn in full colour even where nothing is larger
+
+
 def heat(value: float, largest: float) -> str:
     """The CSS class of a cell: its sign, and its size in four steps."""
-    if largest <= 0 or not math.isfinite(value) or abs(value) < largest / 100:
+    largest = max(largest, _STRONG)
+    if not math.isfinite(value) or abs(value) < largest / 20:
         return "heat-0"
     return f"heat-{'p' if value > 0 else 'n'}{math.ceil(4 * min(1.0, abs(value) / largest))}"

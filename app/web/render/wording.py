@@ -51,6 +51,11 @@ def percent(share: float | None) -> str:
     return "\N{EN DASH}" if share is None else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
 
 
+def number(value: float) -> str:
+    """A number with three digits."""
+    return f"{value:.3g}".replace("-", MINUS)
+
+
 def signed(value: float) -> str:
     """A number with its sign, so that readers do not depend on colours."""
     text = f"{abs(value):.2f}"
@@ -112,7 +117,7 @@ class Names:
         return text if self.dimensions else f"({text})"
 
     def _number(self, i: int, value: float) -> str:
-        text = f"{value:.3g}".replace("-", MINUS)
+        text = number(value)
         if i >= len(self.dimensions):
             return text
         unit = self.dimensions[i].unit
@@ -139,6 +144,7 @@ def words() -> dict[str, Any]:
     """The functions and words that templates use."""
     return {
         "percent": percent,
+        "number": number,
         "signed": signed,
         "seconds": seconds,
         "when": when,

@@ -4,6 +4,8 @@
 const PAUSE = 1000; // milliseconds between two fetches
 
 const state = document.getElementById("live-state");
+const untouched = new WeakMap(); // elements as the server sent them, before scripts changed them
+for (const one of document.querySelectorAll("[data-live]")) untouched.set(one, one.cloneNode(true));
 let pending = false; // an event came since the last fetch
 let busy = false;
 
@@ -19,12 +21,14 @@ function swap(old, fresh) {
   const focused = old.contains(document.activeElement) ? document.activeElement : null;
   const scrolled = [...old.querySelectorAll(".scroll")].map((box) => box.scrollLeft);
   const element = document.adoptNode(fresh);
+  untouched.set(element, element.cloneNode(true));
   for (const id of opened) element.querySelector(`#${CSS.escape(id)}`)?.setAttribute("open", "");
   const place = focused === null ? -1 : [...old.querySelectorAll("a, summary, [tabindex]")].indexOf(focused);
   old.replaceWith(element);
   element.querySelectorAll(".scroll").forEach((box, i) => (box.scrollLeft = scrolled[i] ?? 0));
   if (place >= 0) element.querySelectorAll("a, summary, [tabindex]")[place]?.focus({ preventScroll: true });
   element.classList.add("fresh");
+  document.dispatchEvent(new CustomEvent("plaudit:swapped", { detail: element }));
 }
 
 async function refresh() {
@@ -33,12 +37,8 @@ async function refresh() {
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const fresh of page.querySelectorAll("[data-live]")) {
     const old = document.getElementById(fresh.id);
-    if (old === null) continue;
-    const plain = old.cloneNode(true);
-    plain.classList.remove("fresh");
-    if (!plain.classList.length) plain.removeAttribute("class");
-    plain.querySelectorAll("details[open]").forEach((details) => details.removeAttribute("open"));
-    if (!plain.isEqualNode(fresh)) swap(old, fresh);
+    if (old === null || old.hasAttribute("data-held")) continue;
+    if (!untouched.get(old).isEqualNode(fresh)) swap(old, fresh);
   }
 }
 

@@ -85,6 +85,7 @@ MAY = {
 PAGES = {
     "GET /": READ_EPISODES,
     "GET /agents/{agent}": READ,
+    "GET /agents/{agent}/map": READ,
     "GET /episodes/{episode}": READ_EPISODES,
     "GET /labellers": READ,
     "GET /label": JUDGE,

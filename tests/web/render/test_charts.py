@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.service.views.curves import wilson
-from app.web.render.charts import groups, heat, learning_chart, path, spark, stairs
+from app.web.render.charts import even_ticks, groups, heat, learning_chart, path, spark, stairs
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 17, 100, 5000])
@@ -39,16 +39,38 @@ def test_a_chart_reaches_the_newest_policy_and_keeps_out_what_is_not_known():
     policies = [
         SimpleNamespace(labels=n, predicted=p) for n, p in ((0, None), (4, 0.25), (20, 0.5))
     ]
-    chart = learning_chart([1] * 20, policies, 0.25)
-    assert chart.most == 20
-    assert chart.predicted == "M20 75H100V50H100V50"
+    chart = learning_chart([1] * 40, policies, 0.25)
+    assert (chart.most, chart.marks) == (40, [])
+    assert chart.predicted == "M10 75H50V50H100V50"
     assert chart.baseline == 75.0
     assert chart.band.endswith("Z")
-    assert len(re.findall(r"[ML]", chart.band)) == 2 * (len(chart.points) + 2)
-    few = learning_chart([0, 1, 1, 0], [], None)  # one group, drawn over all its labels
-    assert few.line == "M0 50L50 50L100 50"
+    assert len(re.findall(r"[ML]", chart.band)) == 2 * len(chart.points)
+    few = learning_chart([0, 1, 1, 0], [], None)  # one group is no trend: a mark with its interval
+    assert (few.line, few.band) == ("", "")
+    ((x, y, top, bottom),) = few.marks
+    assert (x, y) == (50.0, 50.0)
+    assert top < y < bottom
     empty = learning_chart([], [], None)
     assert (empty.line, empty.band, empty.predicted, empty.baseline) == ("", "", "", None)
+
+
+@pytest.mark.parametrize(
+    ("most", "ticks"),
+    [
+        (1, [0, 1]),
+        (5, [0, 1, 2, 3, 4, 5]),
+        (63, [0, 20, 40, 60, 80]),
+        (5000, [0, 1000, 2000, 3000, 4000, 5000]),
+    ],
+)
+def test_ticks_are_round_and_reach_the_last_label(most, ticks):
+    assert even_ticks(most) == ticks
+
+
+def test_small_weights_have_no_colour_even_where_nothing_is_larger():
+    assert heat(-0.04, 0.04) == "heat-0"
+    assert heat(0.3, 0.3) == "heat-p2"
+    assert heat(-5.0, 5.0) == "heat-n4"
 
 
 def test_a_small_curve_of_one_part_is_a_line_across():
