@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= auto
 
-.PHONY: install run docs test test-all coverage compiled lint types layers format bench figures lock clean
+.PHONY: install run docs test test-all test-postgres coverage compiled lint types layers format bench figures lock clean
 
 install: $(STAMP)
 
@@ -26,8 +26,12 @@ test: compiled
 	$(PYTEST) -m "not slow"
 
 # The rest: long statistical runs, many crashes, a real browser.
-test-all: test
+test-all: test test-postgres
 	$(PYTEST) -m slow
+
+# The tests that touch the database once more, on a real PostgreSQL (a package from PyPI has it).
+test-postgres: compiled
+	$(PYTEST) -m "not slow" --database postgres tests/storage tests/service tests/api tests/server
 
 # Branch coverage of all tests. It doubles the time of numeric tests, so it is a target of its own.
 coverage: compiled
@@ -72,7 +76,7 @@ docs: install
 
 lock:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable ./client --editable '.[simulate,dev]'
+	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable ./client --editable '.[postgres,simulate,dev]'
 	$(BIN)/python -m pip freeze --all --exclude pip --exclude-editable > requirements.lock
 
 clean:

@@ -4,10 +4,10 @@ from alembic import context
 from sqlalchemy import Connection
 
 from app.settings import load_settings
+from app.storage.backend import backend_of
 from app.storage.blobs.folder import FolderBlobs
 from app.storage.blobs.recordings import recordings_folder
 from app.storage.schema import metadata
-from app.storage.sqlite.engine import make_writing_engine
 
 
 def _run(connection: Connection) -> None:
@@ -23,5 +23,6 @@ else:
     settings = load_settings()
     folder = recordings_folder(settings.database_url, settings.recordings_folder)
     context.config.attributes["blobs"] = FolderBlobs(folder)
-    with make_writing_engine(settings.database_url).connect() as new_connection:
+    url = settings.database_url
+    with backend_of(url).writing_engine(url).connect() as new_connection:
         _run(new_connection)

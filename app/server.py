@@ -143,7 +143,8 @@ class Server(uvicorn.Server):
         address, port, *_ = self.servers[0].sockets[0].getsockname()
         host = f"[{address}]" if ":" in address else address
         url = f"http://{host}:{port}{self._settings.root_path}"
-        keys, data = self._app.state.container.keys, self._settings.database_url
+        container = self._app.state.container
+        keys, data = container.keys, container.database.name
         fields = {"url": url, "database": data, "keys": "on" if keys.are_on else "off"}
         log.info("serving", extra={**fields, "version": self._app.version})
         if self._settings.log_format == "json":

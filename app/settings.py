@@ -35,7 +35,9 @@ class Settings(BaseSettings):
     )
 
     database_url: str = Field(
-        default="sqlite:///data/plaudit.db", description="where everything is kept"
+        default="sqlite:///data/plaudit.db",
+        description="where everything is kept: a SQLite file, or "
+        "`postgresql+psycopg://user:password@host/name`",
     )
     recordings_folder: str | None = Field(
         default=None,

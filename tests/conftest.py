@@ -1,17 +1,34 @@
-"""Fixtures for all tests: real servers on real SQLite files, and a real browser."""
+"""Fixtures for all tests: real servers on real databases, and a real browser."""
 
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tests.support import databases
 from tests.support.browser import CHROMIUM, need_chromium
 from tests.support.running import RunningServer, create_agent, wait_learned
 
 
-def pytest_collection_modifyitems(items):
-    """Mark every test that needs a browser as slow."""
+def pytest_addoption(parser):
+    """The database that the tests use."""
+    parser.addoption("--database", choices=["sqlite", "postgres"], default="sqlite")
+
+
+def pytest_configure(config):
+    """Start PostgreSQL once for all processes of pytest."""
+    if config.getoption("database") == "postgres" and not databases.on_postgres():
+        config.add_cleanup(databases.start_postgres())
+
+
+def pytest_collection_modifyitems(config, items):
+    """Mark every test that needs a browser as slow; leave out tests of the other database."""
     for item in items:
         if "chromium" in item.fixturenames:
             item.add_marker(pytest.mark.slow)
+    other = "sqlite" if databases.on_postgres() else "postgres"
+    left_out = [item for item in items if item.get_closest_marker(other)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker(other)]
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,7 @@ WHERE NOT EXISTS (
 
 def upgrade() -> None:
     """Go forward."""
-    op.rename_table("events", "old_events")
+    _rename_old()
     _create_events(
         sa.Column("slot", sa.Integer(), nullable=True),
         sa.Column("label", sa.Integer(), nullable=True),
@@ -72,13 +72,19 @@ def downgrade() -> None:
     op.drop_column("episodes", "version")
     op.execute("ALTER TABLE episodes RENAME COLUMN labels_given TO verdicts")
     op.execute("ALTER TABLE labels RENAME COLUMN slot TO voice")
-    op.rename_table("events", "old_events")
+    _rename_old()
     _create_events(
         sa.Column("value", sa.Integer(), nullable=True),
         sa.Column("voice", sa.Integer(), nullable=True),
     )
     op.execute(_COPY_EVENTS_BACK)
     op.drop_table("old_events")
+
+
+def _rename_old() -> None:
+    op.rename_table("events", "old_events")
+    if op.get_bind().dialect.name == "postgresql":  # names of constraints are unique there
+        op.execute("ALTER TABLE old_events RENAME CONSTRAINT pk_events TO pk_old_events")
 
 
 def _create_events(*columns: sa.Column) -> None:

@@ -18,11 +18,12 @@ DatabaseUrl = Annotated[str | None, typer.Option(help="Database to use.")]
 def migrate(database_url: DatabaseUrl = None) -> None:
     """Create the database, or upgrade it to the schema of this version."""
     from app.settings import load_settings
+    from app.storage.backend import shown
     from app.storage.database import prepare_database
 
     settings = load_settings(database_url=database_url)
     prepare_database(settings.database_url, settings.recordings_folder)
-    print(f"{settings.database_url} is up to date")
+    print(f"{shown(settings.database_url)} is up to date")
 
 
 def backup(
@@ -57,12 +58,19 @@ def restore(
 
 
 def _places(database_url: str | None) -> tuple[str, Path]:
-    """The address of the database, and the folder of its recordings."""
+    """The address of a SQLite database, and the folder of its recordings."""
+    from app.errors import InvalidValue
     from app.settings import load_settings
     from app.storage.blobs.recordings import recordings_folder
+    from app.storage.sqlite.engine import is_sqlite
 
     settings = load_settings(database_url=database_url)
     url = settings.database_url
+    if not is_sqlite(url):
+        raise InvalidValue(
+            "database_url",
+            "a SQLite file. Back up PostgreSQL with pg_dump, and copy the recordings",
+        )
     return url, recordings_folder(url, settings.recordings_folder)
 
 

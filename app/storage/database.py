@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.errors import StorageUnavailable, UnsafeStart
+from app.storage.backend import backend_of, reason_of, shown
 from app.storage.blobs.folder import FolderBlobs
 from app.storage.blobs.recordings import recordings_folder
 from app.storage.migrations import current_revision, migrate, newest_revision
-from app.storage.sqlite.database_file import DatabaseFile
-from app.storage.sqlite.engine import (
-    checkpoint,
-    database_file,
-    make_reading_engine,
-    make_writing_engine,
-    reason_of,
-)
-from app.storage.sqlite.file_lock import lock_database
-from app.storage.sqlite.probe import ProbeWrite
+from app.storage.commands.probe import ProbeWrite
 from app.storage.unit_of_work import Command, UnitOfWork
 from app.storage.writer import Writer
 
@@ -51,18 +42,20 @@ def now_milliseconds() -> int:
 
 
 class Database:
-    """An open database. A lock on its file keeps a second server away."""
+    """An open database. A lock keeps a second server away."""
 
     def __init__(
         self, url: str, synchronous: str = "FULL", busy_seconds: float | None = None
     ) -> None:
-        self.url = url
-        self._lock = lock_database(url)
-        self._file = DatabaseFile(database_file(url))
-        self._write_engine = make_writing_engine(url, synchronous, busy_seconds)
-        self._read_engine = make_reading_engine(url)
+        self.name = shown(url)
+        backend = backend_of(url)
+        self._serving = ExitStack()
+        engine = backend.serving_engine(url, synchronous, busy_seconds)
+        write_engine = self._serving.enter_context(engine)
+        self._read_engine = backend.reading_engine(url, _READERS)
         self._threads = ThreadPoolExecutor(_READERS, thread_name_prefix="reading")
-        self.writer = Writer(self._write_engine, check=self._file.check)
+        self._check = backend.check_of(url)
+        self.writer = Writer(write_engine, check=self._check)
 
     async def read(
         self, query: Callable[Concatenate[Connection, P], Result], *args: P.args, **kwargs: P.kwargs
@@ -70,7 +63,7 @@ class Database:
         """Run a query in a thread."""
 
         def run() -> Result:
-            self._file.check()
+            self._check()
             with self._read_engine.connect() as connection:
                 return query(connection, *args, **kwargs)
 
@@ -92,54 +85,43 @@ class Database:
             raise StorageUnavailable(f"a write takes longer than {_PROBE_SECONDS:g} s") from error
 
     async def close(self) -> None:
-        """Commit what waits, move the write-ahead log into the file, and release it."""
+        """Commit what waits, and release the database."""
         await self.writer.close()
         self._threads.shutdown(wait=True)
         self._read_engine.dispose()
-        await asyncio.to_thread(self._checkpoint)
-        self._write_engine.dispose()
-        self._lock.close()
-
-    def _checkpoint(self) -> None:
-        """Move everything into the database file, even if another process has it open."""
-        try:
-            is_whole = checkpoint(self._write_engine)
-        except sqlite3.Error as error:
-            log.warning("checkpoint failed", extra={"reason": str(error)})
-            return
-        if not is_whole:
-            reason = "another process is reading the database; keep its -wal file with it"
-            log.warning("checkpoint failed", extra={"reason": reason})
+        await asyncio.to_thread(self._serving.close)
 
 
 def prepare_database(url: str, recordings: str | None = None) -> None:
-    """Create the database or migrate it to this version's schema; no server may be using it.
+    """Create the tables, or migrate them to this version's schema; one process at a time.
 
-    ``recordings`` is the folder of recordings, by default next to the database.
+    ``recordings`` is the folder of recordings, by default one that is named after the database.
     """
-    with lock_database(url):
-        engine = make_writing_engine(url)
-        try:
+    backend = backend_of(url)
+    try:
+        with backend.migration_lock(url), closing_engine(backend.writing_engine(url)) as engine:
             migrate(engine, blobs=FolderBlobs(recordings_folder(url, recordings)))
-        except SQLAlchemyError as error:
-            raise UnsafeStart(
-                f"{database_file(url)} cannot be opened: {reason_of(error)}"
-            ) from error
-        finally:
-            engine.dispose()
+    except SQLAlchemyError as error:
+        raise UnsafeStart(f"{shown(url)} cannot be opened: {reason_of(error)}") from error
 
 
 @contextmanager
 def transaction(url: str, recordings: str | None = None) -> Iterator[Transaction]:
-    """Open a transaction outside the writer. A server may be using the database."""
-    database_file(url).parent.mkdir(parents=True, exist_ok=True)
-    engine = make_writing_engine(url)
+    """Open a transaction of its own; a server may be using the database at the same time."""
     try:
-        _upgrade(engine, url, recordings)
-        with engine.begin() as connection:
-            yield connection
+        with closing_engine(backend_of(url).writing_engine(url)) as engine:
+            _upgrade(engine, url, recordings)
+            with engine.begin() as connection:
+                yield connection
     except SQLAlchemyError as error:
         raise StorageUnavailable(f"the database cannot be used: {reason_of(error)}") from error
+
+
+@contextmanager
+def closing_engine(engine: Engine) -> Iterator[Engine]:
+    """Close the connections of an engine after its use."""
+    try:
+        yield engine
     finally:
         engine.dispose()
 

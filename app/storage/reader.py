@@ -10,8 +10,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from app.errors import StorageUnavailable
-from app.storage.sqlite.database_file import DatabaseFile
-from app.storage.sqlite.engine import database_file, make_reading_engine, reason_of
+from app.storage.backend import backend_of, reason_of
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -34,14 +33,15 @@ class Reader:
     """Opens sessions on a database that another process writes."""
 
     def __init__(self, url: str) -> None:
-        self._file = DatabaseFile(database_file(url))
-        self._engine = make_reading_engine(url)
+        backend = backend_of(url)
+        self._check = backend.check_of(url)
+        self._engine = backend.reading_engine(url, connections=1)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
         """A session. All its queries see the database as of the first query."""
         try:
-            self._file.check()
+            self._check()
             with self._engine.connect() as connection:
                 yield Session(connection)
         except SQLAlchemyError as error:

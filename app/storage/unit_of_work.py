@@ -16,6 +16,8 @@ Stored = TypeVar("Stored", covariant=True)
 
 StepTuple = tuple[int, int, int, int, int, str | None]
 """agent, episode, step, state, action, observation as JSON: a row of `steps` for the driver."""
+StepKey = tuple[int, int, int]
+"""agent, episode, step."""
 
 
 class Command(Protocol[Stored]):

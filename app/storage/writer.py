@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from app.errors import Overloaded, PlauditError, Stale, StorageUnavailable
-from app.storage.sqlite.steps import insert_steps
-from app.storage.unit_of_work import UnitOfWork
+from app.storage.backend import backend_in_use, reason_of
+from app.storage.unit_of_work import StepKey, UnitOfWork
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,7 @@ class Writer:
     ) -> None:
         self._engine = engine
         self._check = check  # raises `StorageUnavailable` where nothing must be stored
+        self._backend = backend_in_use(engine)
         self._loop = asyncio.get_running_loop()
         self._waiting: queue.SimpleQueue[_Submission | None] = queue.SimpleQueue()
         self._most_waiting = most_waiting
@@ -114,7 +115,7 @@ class Writer:
         outcomes = self._attempt(units)
         if not isinstance(outcomes, Exception):
             return outcomes
-        if len(units) == 1 or _concerns_all(outcomes):
+        if len(units) == 1 or self._concerns_all(outcomes):
             return [outcomes] * len(units)
         return [self._attempt_one(unit) for unit in units]
 
@@ -122,27 +123,53 @@ class Writer:
         outcome = self._attempt([unit])
         return outcome if isinstance(outcome, Exception) else outcome[0]
 
-    def _attempt(self, units: Sequence[UnitOfWork[Any]]) -> list[Results] | Exception:
-        """One transaction. Steps go first, together: they depend on nothing in it."""
-        try:
-            with self._engine.begin() as connection:
-                insert_steps(connection, chain.from_iterable(unit.steps for unit in units))
-                results = [
-                    [command.apply(connection) for command in unit.commands] for unit in units
-                ]
-                self._check()
-        except Exception as error:  # the thread must survive any error of a unit of work
-            return error
-        self.commits += 1
-        return results
+    def _attempt(self, units: Sequence[UnitOfWork[Any]]) -> Sequence[Outcome] | Exception:
+        """One transaction; once more if its connection turns out to be closed.
+
+        After the commit was sent nobody knows whether it was stored: that is not tried again.
+        """
+        outcomes: Sequence[Outcome] | Exception = StorageUnavailable("no attempt was made")
+        for _ in range(2):
+            is_sent = False
+            try:
+                with self._engine.begin() as connection:
+                    outcomes = self._apply(connection, units)
+                    self._check()
+                    is_sent = True
+                self.commits += 1
+                return outcomes
+            except Exception as error:  # the thread must survive whatever a unit of work raises
+                outcomes = error
+            if is_sent or not _is_closed(outcomes):
+                break
+        return outcomes
+
+    def _apply(self, connection: Connection, units: Sequence[UnitOfWork[Any]]) -> list[Outcome]:
+        """Steps go first, together: they depend on nothing in the transaction."""
+        steps = chain.from_iterable(unit.steps for unit in units)
+        taken = self._backend.insert_steps(connection, steps)
+        return [_apply_one(connection, unit, taken) for unit in units]
+
+    def _concerns_all(self, error: Exception) -> bool:
+        """Whether every unit fails alike; of a locked database each would wait in turn."""
+        if isinstance(error, DBAPIError):
+            return self._backend.is_unavailable(error)
+        return isinstance(error, StorageUnavailable)
 
 
-def _concerns_all(error: Exception) -> bool:
-    """Whether every unit fails alike; of a locked database each would wait in turn."""
-    if isinstance(error, StorageUnavailable):
-        return True
-    cause = error.orig if isinstance(error, DBAPIError) else None
-    return getattr(cause, "sqlite_errorname", "").startswith("SQLITE_BUSY")
+def _apply_one(connection: Connection, unit: UnitOfWork[Any], taken: set[StepKey]) -> Outcome:
+    """Apply the commands of a unit, unless another process has taken a step of it."""
+    if taken and any(row[:3] in taken for row in unit.steps):
+        stale = Stale("another request has stored this step meanwhile")
+        if len(unit.steps) > 1 or unit.commands:
+            raise stale  # the rest of it must not be stored
+        return stale
+    return [command.apply(connection) for command in unit.commands]
+
+
+def _is_closed(error: Exception) -> bool:
+    """Whether the connection was lost, such as one that was idle while the database restarted."""
+    return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
 def _settle(batch: Sequence[_Submission], outcomes: Sequence[Outcome]) -> None:
@@ -181,4 +208,4 @@ def _fail(done: asyncio.Future[Results], error: Exception) -> None:
 
 def _reason(error: Exception) -> str:
     """The database's own words, such as "database or disk is full"; no data are in them."""
-    return str(error.orig) if isinstance(error, OperationalError) else type(error).__name__
+    return reason_of(error) if isinstance(error, OperationalError) else type(error).__name__

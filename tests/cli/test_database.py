@@ -7,7 +7,7 @@ import pytest
 
 from app.storage.sqlite.file_lock import lock_database
 
-pytestmark = pytest.mark.usefixtures("wide")
+pytestmark = [pytest.mark.sqlite, pytest.mark.usefixtures("wide")]
 
 
 def test_a_backup_restores_what_was_there(plaudit, tmp_path):

@@ -4,7 +4,6 @@ import os
 import re
 import resource
 import signal
-import sqlite3
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,9 @@ import pytest
 
 from app.errors import UnsafeStart
 from app.storage.database import prepare_database
+from app.storage.schema import agents
 from tests.support import template
+from tests.support.databases import database_url, execute, held_in
 from tests.support.running import (
     LAKE,
     RunningServer,
@@ -61,13 +62,8 @@ def bare(tmp_path_factory):
 @contextmanager
 def locked(server):
     """Another process is in the middle of a long transaction."""
-    other = sqlite3.connect(server.database, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    try:
+    with held_in(server.folder):
         yield
-    finally:
-        other.execute("COMMIT")
-        other.close()
 
 
 @contextmanager
@@ -87,7 +83,7 @@ def assert_unavailable(answer):
     assert int(answer.headers["Retry-After"]) > 0
 
 
-@pytest.mark.parametrize("trouble", [locked, no_room])
+@pytest.mark.parametrize("trouble", [locked, pytest.param(no_room, marks=pytest.mark.sqlite)])
 def test_what_cannot_be_stored_is_refused_and_can_be_sent_again(server, client, trouble):
     agent = create_agent(client)
     ended, running = start_episode(client, agent), start_episode(client, agent)
@@ -125,7 +121,7 @@ def test_what_cannot_be_stored_is_refused_and_can_be_sent_again(server, client, 
     assert view["episodes"]["running"] == 0
 
 
-@pytest.mark.parametrize("trouble", [locked, no_room])
+@pytest.mark.parametrize("trouble", [locked, pytest.param(no_room, marks=pytest.mark.sqlite)])
 def test_what_was_learned_is_stored_once_that_is_possible(server, client, trouble):
     agent = create_agent(client)
     play(client, start_episode(client, agent), STATES, label=1)
@@ -169,6 +165,7 @@ def test_an_episode_that_starts_while_a_policy_is_replaced_keeps_its_own(server,
         assert len(play(again, started, STATES)) == len(STATES)
 
 
+@pytest.mark.sqlite
 def test_a_disk_that_is_really_full(tmp_path):
     """On a small file system of its own, where one can be made."""
     size = 2_000_000
@@ -281,18 +278,16 @@ def test_ten_thousand_agents_are_not_loaded_before_they_are_used(bare):
         agent = create_agent(client)
         before = len(client.get("/v1/agents?limit=500").json()["items"])
     bare.end(signal.SIGTERM)
-    database = sqlite3.connect(bare.database)
-    columns = [row[1] for row in database.execute("PRAGMA table_info(agents)")]
+    columns = [column.name for column in agents.c]
     own = {"id": "number", "position": "1000000 + number", "name": "'agent ' || number"}
     values = ", ".join(own.get(name, name) for name in columns)
-    database.execute(
+    execute(
+        bare.folder,
         "WITH RECURSIVE numbers(number) AS "
         "(SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 10000) "
         f"INSERT INTO agents ({', '.join(columns)}) SELECT {values} FROM numbers, "
-        "(SELECT * FROM agents ORDER BY position DESC LIMIT 1)"
+        "(SELECT * FROM agents ORDER BY position DESC LIMIT 1) AS last",
     )
-    database.commit()
-    database.close()
     bare.start()
     with bare.client() as client:
         assert gauges(client)["agents_loaded"] == 0
@@ -369,6 +364,7 @@ def folder(path):
     path.mkdir()
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("spoil", [garbage, torn, folder])
 def test_a_database_that_cannot_be_read_is_named_and_left_alone(tmp_path, spoil):
     path = tmp_path / "plaudit.db"
@@ -381,16 +377,14 @@ def test_a_database_that_cannot_be_read_is_named_and_left_alone(tmp_path, spoil)
 
 
 def test_a_database_of_a_newer_version_is_refused(tmp_path):
-    path = tmp_path / "plaudit.db"
-    prepare_database(f"sqlite:///{path}")
-    database = sqlite3.connect(path)
-    database.execute("UPDATE alembic_version SET version_num = '9999'")
-    database.commit()
-    database.close()
+    url = database_url(tmp_path)
+    prepare_database(url)
+    execute(tmp_path, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(UnsafeStart, match="a newer version made the database"):
-        prepare_database(f"sqlite:///{path}")
+        prepare_database(url)
 
 
+@pytest.mark.sqlite
 def test_the_command_says_in_one_line_that_a_database_cannot_be_read(tmp_path):
     server = RunningServer(tmp_path)
     garbage(server.database)

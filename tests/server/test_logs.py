@@ -50,7 +50,7 @@ def test_a_life_from_start_to_end(lines):
     first = lines.of("serving")
     assert first["keys"] == "on"
     assert first["url"].startswith("http://127.0.0.1:")
-    assert first["database"].startswith("sqlite:///")
+    assert first["database"].startswith(("sqlite:///", "postgresql"))
     assert {line["level"] for line in lines.read} == {"info"}
     assert [line["time"] for line in lines.read] == sorted(line["time"] for line in lines.read)
 

@@ -16,6 +16,7 @@ from app.service.episodes.trajectories import trajectory_to_learn
 from app.service.runtime.ids import read_agent_id, read_episode_id
 from app.storage.queries import episodes, events, policies, steps, training
 from app.storage.reader import Reader
+from tests.support.databases import database_url
 from tests.support.running import (
     RunningServer,
     create_agent,
@@ -148,7 +149,7 @@ def test_what_was_learned_is_the_same(server, sessions):
 
 
 def test_every_episode_can_be_replayed_from_the_log(server, sessions):
-    reader = Reader(f"sqlite:///{server.database}")
+    reader = Reader(database_url(server.folder))
     with reader.session() as session:
         for agent, found in sessions:
             number = read_agent_id(agent)
@@ -202,7 +203,7 @@ def test_an_episode_keeps_its_plan_while_others_teach_the_agent(server):
         learned = wait_learned(client, agent)["policy_version"]
     server.kill()
     server.start()
-    reader = Reader(f"sqlite:///{server.database}")
+    reader = Reader(database_url(server.folder))
     with reader.session() as session:
         number = read_episode_id(running)
         row = session.read(episodes.episode_row, *number)

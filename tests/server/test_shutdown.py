@@ -104,6 +104,7 @@ def test_a_server_that_stops_answers_who_waits_for_learning(server, started):
     assert "Traceback" not in server.output
 
 
+@pytest.mark.sqlite
 def test_a_stopped_server_lets_go_of_its_database(server, started):
     assert server.end(signal.SIGTERM) == 0
     with pytest.raises(httpx.ConnectError), server.client(KEY) as client:

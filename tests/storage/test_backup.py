@@ -17,6 +17,8 @@ from app.storage.sqlite.backup import back_up, restore
 from app.storage.sqlite.engine import make_writing_engine
 from app.storage.sqlite.file_lock import lock_database
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.fixture
 def database(tmp_path):

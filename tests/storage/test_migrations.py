@@ -1,4 +1,4 @@
-"""Migrations on a real file: there and back, and the tables of the code are those on disk."""
+"""Migrations on a real database: there and back, and the tables of the code are those on disk."""
 
 import os
 
@@ -14,15 +14,25 @@ from app.storage.blobs.folder import FolderBlobs
 from app.storage.queries import episodes, events, recordings
 from app.storage.rows import EpisodeStatus, EventKind, EventRow
 from app.storage.schema import metadata
-from app.storage.sqlite.engine import make_writing_engine
 from tests.support import template
+from tests.support.databases import database_url, on_postgres, writing_engine
 
 
 @pytest.fixture
 def engine(tmp_path):
-    engine = make_writing_engine(f"sqlite:///{tmp_path / 'plaudit.db'}")
-    yield engine
-    engine.dispose()
+    with writing_engine(database_url(tmp_path)) as engine:
+        yield engine
+
+
+SCHEMA = {
+    "sqlite": "SELECT name, sql FROM sqlite_master WHERE tbl_name != 'alembic_version' "
+    "ORDER BY name",
+    "postgresql": "SELECT table_name, column_name, data_type, is_nullable, column_default, "
+    "character_maximum_length FROM information_schema.columns "
+    "WHERE table_schema = 'public' AND table_name != 'alembic_version' "
+    "UNION ALL SELECT tablename, indexname, indexdef, '', '', 0 FROM pg_indexes "
+    "WHERE schemaname = 'public' AND tablename != 'alembic_version' ORDER BY 1, 2",
+}
 
 
 def tables(engine):
@@ -30,12 +40,9 @@ def tables(engine):
 
 
 def schema(engine):
-    """Every statement that made the database what it is."""
+    """Everything that makes the database what it is."""
     with engine.connect() as connection:
-        rows = connection.exec_driver_sql(
-            "SELECT name, sql FROM sqlite_master WHERE tbl_name != 'alembic_version' ORDER BY name"
-        )
-        return [tuple(row) for row in rows]
+        return [tuple(row) for row in connection.exec_driver_sql(SCHEMA[engine.dialect.name])]
 
 
 def differences(engine, wanted=metadata):
@@ -104,24 +111,22 @@ def test_rows_survive_a_migration_that_has_nothing_to_do(engine):
 
 
 def test_the_command_makes_the_database(tmp_path):
-    database = tmp_path / "new" / "plaudit.db"
-    url = f"sqlite:///{database}"
+    url = database_url(tmp_path / "new")
     for _ in range(2):  # the second time there is nothing to do
         done = template.run(["migrate", "--database-url", url], dict(os.environ))
         assert (done.returncode, done.stdout) == (0, f"{url} is up to date\n")
-    engine = make_writing_engine(url)
-    assert migrations.current_revision(engine) == migrations.newest_revision()
-    assert differences(engine) == []
-    engine.dispose()
+    with writing_engine(url) as engine:
+        assert migrations.current_revision(engine) == migrations.newest_revision()
+        assert differences(engine) == []
 
 
 FIRST_RELEASE = [
-    "INSERT INTO agents VALUES (1, 1, 'lake', '{}', '{}', NULL, 0, 5, NULL, 2, 1, 0, 1, 0, 0, "
+    "INSERT INTO agents VALUES (1, 1, 'lake', '{}', '{}', NULL, false, 5, NULL, 2, 1, 0, 1, 0, 0, "
     '1, 3, 2, 2, 2, NULL, \'{"progress": {}, "warnings": []}\')',
-    "INSERT INTO episodes VALUES (1, 0, 'run-1', 'learn', 'labelled', 1, 0, NULL, 2, 1, 3, NULL, "
-    "1, 1, 1, NULL, '{}', 5, 6, 7)",
-    "INSERT INTO episodes VALUES (1, 1, NULL, 'learn', 'running', 1, 2, 0, NULL, 0, NULL, NULL, "
-    "1, 0, NULL, NULL, '{}', 8, NULL, NULL)",
+    "INSERT INTO episodes VALUES (1, 0, 'run-1', 'learn', 'labelled', true, 0, NULL, 2, true, 3, "
+    "NULL, 1, 1, 1, NULL, '{}', 5, 6, 7)",
+    "INSERT INTO episodes VALUES (1, 1, NULL, 'learn', 'running', true, 2, 0, NULL, false, NULL, "
+    "NULL, 1, 0, NULL, NULL, '{}', 8, NULL, NULL)",
     "INSERT INTO steps VALUES (1, 0, 0, 2, 1, NULL)",
     "INSERT INTO journal VALUES (1, 1, 0, 1, 3, 0, NULL)",
     "INSERT INTO journal VALUES (2, 1, 1, 0, 2, 1, '[0.5]')",
@@ -189,7 +194,8 @@ def recording_in_the_database(engine):
     migrations.migrate(engine, "0002")
     with engine.begin() as connection:
         row = (1, 4, "image/png", len(PICTURE), PICTURE, 5)
-        connection.exec_driver_sql("INSERT INTO recordings VALUES (?, ?, ?, ?, ?, ?)", row)
+        marks = ", ".join(["%s" if on_postgres() else "?"] * len(row))
+        connection.exec_driver_sql(f"INSERT INTO recordings VALUES ({marks})", row)
 
 
 def test_recordings_of_an_older_database_become_files(engine, tmp_path):

@@ -7,6 +7,8 @@ from app.storage import migrations
 from app.storage.queries import episodes, labels
 from app.storage.sqlite.engine import make_writing_engine
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.fixture
 def engine(tmp_path):

@@ -4,7 +4,7 @@ from sqlalchemy import insert
 
 from app.storage.database import prepare_database
 from app.storage.schema import agents, episodes, labels, versions
-from app.storage.sqlite.engine import make_writing_engine
+from tests.support.databases import writing_engine
 from tests.support.running import LAKE
 
 BIG = 12345  # the number of the agent that has most episodes
@@ -14,9 +14,8 @@ _NONE = dict.fromkeys(("running", "awaiting_label", "completed", "abandoned"), 0
 def crowd(url, count, each=20, most=0):
     """``count`` agents with ``each`` labelled episodes, and one more with ``most``."""
     prepare_database(url)
-    engine = make_writing_engine(url)
     sizes = {1_000_000 + i: each for i in range(count)} | ({BIG: most} if most else {})
-    with engine.begin() as connection:
+    with writing_engine(url) as engine, engine.begin() as connection:
         connection.execute(
             insert(agents),
             [_agent(number, place, size) for place, (number, size) in enumerate(sizes.items(), 1)],
@@ -25,7 +24,6 @@ def crowd(url, count, each=20, most=0):
             connection.execute(insert(episodes), [_episode(number, i) for i in range(size)])
             connection.execute(insert(labels), [_label(number, i) for i in range(size)])
             connection.execute(insert(versions), [_version(number, i) for i in range(size)])
-    engine.dispose()
 
 
 def _agent(number, place, size):

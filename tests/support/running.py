@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 
 from tests.support import template
+from tests.support.databases import database_url, recordings_of
 
 START_SECONDS = 120
 LAKE = {
@@ -38,7 +39,8 @@ class RunningServer:
         self.database = folder / "plaudit.db"
         self.environment = {
             **{k: v for k, v in os.environ.items() if not k.startswith("PLAUDIT_")},
-            "PLAUDIT_DATABASE_URL": f"sqlite:///{self.database}",
+            "PLAUDIT_DATABASE_URL": database_url(folder),
+            "PLAUDIT_RECORDINGS_FOLDER": str(recordings_of(folder)),
             "PLAUDIT_PORT": "0",
             "PLAUDIT_LEARNING_PROCESSES": "1",
             "PLAUDIT_LONG_LEARNING_PROCESSES": "0",  # tests stop and kill the only learner

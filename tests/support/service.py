@@ -1,4 +1,4 @@
-"""The service without HTTP: a container on a real SQLite file."""
+"""The service without HTTP: a container on a real database."""
 
 import asyncio
 
@@ -9,6 +9,7 @@ from app.service.runtime.container import open_container
 from app.settings import Settings
 from app.storage.database import prepare_database
 from app.wire.steps import Step
+from tests.support.databases import database_url, recordings_of
 
 SPECIFICATION = {
     "states": {"kind": "discrete", "n": 4},
@@ -20,11 +21,12 @@ SPECIFICATION = {
 
 def run_service(folder, use, **settings):
     """Open a container on a database in ``folder``, and run ``use(container)``."""
-    url = f"sqlite:///{folder / 'plaudit.db'}"
-    prepare_database(url)
+    url, recordings = database_url(folder), str(recordings_of(folder))
+    prepare_database(url, recordings)
 
     async def run():
-        chosen = Settings(database_url=url, learning_processes=1, **settings)
+        places = {"database_url": url, "recordings_folder": recordings}
+        chosen = Settings(**places, learning_processes=1, **settings)
         async with open_container(chosen, Metrics()) as container:
             return await asyncio.wait_for(use(container), 120)
 

@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.support.browser import PATIENCE, Watched, need_chromium
 from tests.support.crowded import crowd
+from tests.support.databases import database_url
 from tests.support.running import (
     RunningServer,
     create_agent,
@@ -26,7 +27,7 @@ def server(tmp_path_factory):
     """A server with 1000 agents, below a path as behind a proxy."""
     need_chromium()
     folder = tmp_path_factory.mktemp("dashboard")
-    crowd(f"sqlite:///{folder}/plaudit.db", 1000)
+    crowd(database_url(folder), 1000)
     with RunningServer(folder, PLAUDIT_ROOT_PATH="/deep/plaudit") as server:
         yield server
 

@@ -9,6 +9,7 @@ from app.main import create_app
 from app.service.runtime.ids import agent_id, episode_id
 from app.settings import Settings
 from tests.support.crowded import BIG, crowd
+from tests.support.databases import database_url
 from tests.support.queries import recorded_queries
 
 MOST = 12  # queries of a page
@@ -41,7 +42,7 @@ def counted(tmp_path_factory):
     """Queries and bytes of each page: of a small database, and of a large one."""
     found = {}
     for size, (count, most) in {"small": (60, 30), "large": (1000, 5000)}.items():
-        url = f"sqlite:///{tmp_path_factory.mktemp(size)}/plaudit.db"
+        url = database_url(tmp_path_factory.mktemp(size))
         crowd(url, count, most=most)
         found[size] = asyncio.run(_count(url))
     print("(queries, bytes) of each page:", found)

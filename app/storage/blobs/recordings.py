@@ -5,22 +5,15 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from app.errors import InvalidValue
-from app.storage.sqlite.engine import database_file
+from app.storage.backend import backend_of
 
 
 def recordings_folder(database_url: str, chosen: str | None) -> Path:
-    """The configured folder; by default a folder next to the database file.
+    """The folder that an operator chose, else one that is named after the database.
 
     A folder belongs to one database, so that files without a row are orphans.
     """
-    if chosen:
-        return Path(chosen)
-    try:
-        file = database_file(database_url).resolve()  # a symlink names the same database
-    except InvalidValue:  # a database that is not a file
-        return Path("data") / "recordings"
-    return file.with_name(file.name + ".recordings")
+    return Path(chosen) if chosen else backend_of(database_url).recordings_folder(database_url)
 
 
 def new_recording_name(agent: int, episode: int) -> str:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from sqlalchemy import Connection, Update, bindparam, func, insert, select, update
 
 from app.errors import Stale
+from app.storage.backend import backend_in_use
 from app.storage.commands.log import CounterChange, Logged, NewEvent, count, record
 from app.storage.rows import (
     Actor,
@@ -20,7 +21,6 @@ from app.storage.rows import (
     StepDetail,
 )
 from app.storage.schema import episodes, labels, step_details
-from app.storage.sqlite.steps import insert_steps
 from app.storage.unit_of_work import StepTuple
 
 _LAST_POSITION = select(func.coalesce(func.max(episodes.c.position), 0))
@@ -241,7 +241,8 @@ class ImportEpisodes:
         positions = _next_position(connection) - first  # of the episode with number 0
         rows = [self._row(n, episode) | {"position": positions + n} for n, episode in numbered]
         connection.execute(insert(episodes), rows)
-        insert_steps(connection, self._steps(numbered))
+        if backend_in_use(connection).insert_steps(connection, self._steps(numbered)):
+            raise Stale("another process has stored an episode under this number")
         details = [asdict(row) for row in self._details(numbered)]
         if details:
             connection.execute(insert(step_details), details)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, func, or_, select
 
+from app.storage.backend import backend_in_use
 from app.storage.queries.policies import plan_rows
 from app.storage.rows import (
     LABEL_KINDS,
@@ -227,8 +228,7 @@ def sparks(connection: Connection, chosen: Sequence[int]) -> dict[int, list[tupl
 def horizons(connection: Connection, chosen: Collection[int]) -> dict[int, int]:
     """The horizons of some agents that were not deleted; damaged agents are left out."""
     horizon = agents.c.specification["horizon"].as_integer().label("horizon")
-    query = select(agents.c.id, horizon).where(agents.c.id.in_(chosen), alive)
-    if connection.dialect.name == "sqlite":  # it fails on damaged JSON
-        query = query.where(func.json_valid(agents.c.specification))
+    is_valid = backend_in_use(connection).is_valid_json(agents.c.specification)
+    query = select(agents.c.id, horizon).where(agents.c.id.in_(chosen), alive, is_valid)
     found = connection.execute(query)
     return {row.id: row.horizon for row in found if isinstance(row.horizon, int)}

@@ -25,15 +25,16 @@ from app.storage.schema import agents, episodes, labels
 
 _all = select(*columns_of(LabelRow, labels))
 _newer = labels.alias("newer")
-_newest = (  # the last entry of its slot
-    ~select(_newer.c.id)
+# The last entry of its slot. The maximum is looked up by an index for each row; an EXISTS may be
+# planned as a join of all labels of an agent with each other.
+_newest = labels.c.id == (
+    select(func.max(_newer.c.id))
     .where(
         _newer.c.agent == labels.c.agent,
         _newer.c.episode == labels.c.episode,
         _newer.c.slot == labels.c.slot,
-        _newer.c.id > labels.c.id,
     )
-    .exists()
+    .scalar_subquery()
 )
 _in_force = and_(labels.c.label.is_not(None), _newest)
 _answered = and_(or_(labels.c.label.is_not(None), labels.c.cannot_tell), _newest)

@@ -1,1 +1,1 @@
-"""SQLite: engines, the file lock, inserts of many steps, backup and restore."""
+"""SQLite: engines, the lock on the file, the insert of many steps, backups."""

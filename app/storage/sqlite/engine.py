@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import StaticPool
 
 from app.errors import InvalidValue
@@ -35,7 +35,7 @@ def make_writing_engine(
     return _sqlite(url, "BEGIN IMMEDIATE", synchronous, busy_seconds, poolclass=StaticPool)
 
 
-def make_reading_engine(url: str) -> Engine:
+def make_reading_engine(url: str, connections: int) -> Engine:
     """A few connections that see committed rows only and never wait for the writer.
 
     They do not create the file: an empty one would be in the way of the one that was moved.
@@ -43,7 +43,12 @@ def make_reading_engine(url: str) -> Engine:
     existing = make_url(url).set(
         database=database_file(url).absolute().as_uri(), query={"mode": "rw", "uri": "true"}
     )
-    return _sqlite(existing, "BEGIN", "FULL", None, pool_size=4, max_overflow=4)
+    return _sqlite(existing, "BEGIN", "FULL", None, pool_size=connections, max_overflow=0)
+
+
+def is_sqlite(url: str) -> bool:
+    """Whether a database address names a SQLite database."""
+    return make_url(url).get_backend_name() == "sqlite"
 
 
 def database_file(url: str) -> Path:
@@ -71,12 +76,6 @@ def checkpoint(engine: Engine) -> bool:
     finally:
         connection.close()
     return row is not None and row[0] == 0
-
-
-def reason_of(error: SQLAlchemyError) -> str:
-    """The error message of the database, in one line."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    return " ".join(str(cause).split())
 
 
 def _read_json(text: str) -> Any:

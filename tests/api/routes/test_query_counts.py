@@ -10,8 +10,8 @@ from app.main import create_app
 from app.service.runtime.ids import episode_id
 from app.settings import Settings
 from app.storage.database import prepare_database
-from app.storage.sqlite.engine import make_writing_engine
 from tests.support.crowded import BIG, crowd
+from tests.support.databases import database_url, writing_engine
 from tests.support.queries import recorded_queries
 from tests.support.running import LAKE
 
@@ -44,21 +44,20 @@ async def queries_of(client, path):
 @pytest.fixture(scope="module")
 def crowded(tmp_path_factory):
     """100 agents that nobody has loaded, with 20 episodes each, a quarter of them running."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('crowded')}/plaudit.db"
+    url = database_url(tmp_path_factory.mktemp("crowded"))
     crowd(url, 100, most=30)
-    engine = make_writing_engine(url)
-    with engine.begin() as connection:
+    with writing_engine(url) as engine, engine.begin() as connection:
         connection.execute(
             text("UPDATE episodes SET status = 'running', length = NULL WHERE number % 4 = 0")
         )
         connection.execute(
             text(
                 "INSERT INTO steps (agent, episode, step, state, action) "
-                "SELECT agent, number, step, 0, 0 FROM episodes, (SELECT 0 AS step UNION SELECT 1) "
+                "SELECT agent, number, step, 0, 0 "
+                "FROM episodes, (SELECT 0 AS step UNION SELECT 1) AS two "
                 "WHERE status = 'running'"
             )
         )
-    engine.dispose()
     return url
 
 
@@ -92,7 +91,7 @@ def test_the_view_of_an_episode_reads_every_row_once(crowded):
 
 
 def test_the_labelling_queue_takes_as_many_queries_for_a_long_page_as_for_a_short_one(tmp_path):
-    url = f"sqlite:///{tmp_path}/plaudit.db"
+    url = database_url(tmp_path)
     prepare_database(url)
     lines = [{"states": [0, 1], "actions": [0, 1]} for _ in range(40)]
 

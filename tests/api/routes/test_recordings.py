@@ -1,11 +1,10 @@
 """Recordings: stored as they are, told by their content, served in parts, gone with their agent."""
 
-import sqlite3
-
 import httpx
 import pytest
 
 from app.service.runtime.ids import read_agent_id
+from tests.support.databases import execute
 from tests.support.running import (
     RunningServer,
     assert_problem,
@@ -178,8 +177,5 @@ def test_it_goes_with_its_agent(client, server):
 
 def _rows(server, agent):
     """Rows of an agent's recordings, read beside the server."""
-    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as connection:
-        query = "SELECT count(*) FROM recordings WHERE agent = ?"
-        (count,) = connection.execute(query, (read_agent_id(agent),)).fetchone()
-    connection.close()
-    return count
+    count = "SELECT count(*) FROM recordings WHERE agent = :agent"
+    return execute(server.folder, count, agent=read_agent_id(agent))[0][0]

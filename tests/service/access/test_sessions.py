@@ -9,11 +9,12 @@ import pytest
 from app.service.access.keys import ANYONE, Caller, Keys, Role
 from app.service.access.sessions import SESSION_SECONDS, Sessions
 from app.storage.database import Database, prepare_database
+from tests.support.databases import database_url
 
 
 @asynccontextmanager
 async def opened(folder, admin_secret="secret"):
-    url = f"sqlite:///{folder}/plaudit.db"
+    url = database_url(folder)
     prepare_database(url)
     database = Database(url)
     try:

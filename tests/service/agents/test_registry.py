@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import sqlite3
 import threading
 
 import pytest
@@ -13,21 +12,15 @@ from app.service.runtime import cache
 from app.service.training.jobs import LearningJob
 from app.storage.queries import agents
 from app.wire.agents import AgentChanges
+from tests.support.databases import execute
 from tests.support.service import finished_episode, new_agent, new_episode, run_service
 
 
 def rows_of(folder, agent):
     """How many rows of each table belong to an agent."""
-    connection = sqlite3.connect(folder / "plaudit.db")
     tables = ("steps", "episodes", "labels", "events", "plans", "versions", "knowledge")
-    counts = {
-        table: connection.execute(
-            f"SELECT count(*) FROM {table} WHERE agent = ?", (agent,)
-        ).fetchone()[0]
-        for table in tables
-    }
-    connection.close()
-    return counts
+    count = "SELECT count(*) FROM {} WHERE agent = :agent"
+    return {table: execute(folder, count.format(table), agent=agent)[0][0] for table in tables}
 
 
 async def purged(container):
@@ -140,10 +133,7 @@ def test_a_deletion_that_was_interrupted_is_finished_at_the_next_start(tmp_path)
         return None
 
     number = run_service(tmp_path, create)
-    connection = sqlite3.connect(tmp_path / "plaudit.db")
-    connection.execute("UPDATE agents SET deleted_at = 1")
-    connection.commit()
-    connection.close()
+    execute(tmp_path, "UPDATE agents SET deleted_at = 1")
     run_service(tmp_path, nothing)
     assert not any(rows_of(tmp_path, number).values())
 
@@ -169,10 +159,7 @@ def test_rows_whose_agent_is_gone_are_removed_at_start(tmp_path):
 
     gone, kept = run_service(tmp_path, play_two)
     before = rows_of(tmp_path, kept)
-    connection = sqlite3.connect(tmp_path / "plaudit.db")
-    connection.execute("DELETE FROM agents WHERE id = ?", (gone,))
-    connection.commit()
-    connection.close()
+    execute(tmp_path, "DELETE FROM agents WHERE id = :id", id=gone)
     assert sum(rows_of(tmp_path, gone).values()) > 0
 
     async def look(container):

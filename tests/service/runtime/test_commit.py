@@ -1,7 +1,6 @@
 """Load, decide, commit: numbers come from the database, and an outdated decision is made again."""
 
 import asyncio
-import sqlite3
 
 import pytest
 
@@ -12,6 +11,7 @@ from app.service.runtime.event_bus import Listener
 from app.storage.queries import agents, episodes, events, steps
 from app.storage.rows import EpisodeStatus
 from app.wire.steps import EpisodeStep, Step
+from tests.support.databases import be_impatient, execute, held_in
 from tests.support.service import finished_episode, new_agent, new_episode, run_service
 
 
@@ -20,14 +20,11 @@ def test_a_step_that_failed_is_not_answered_as_a_retry(tmp_path, many):
     async def use(container):
         agent = await new_agent(container)
         episode = await new_episode(container, agent)
-        blocker = sqlite3.connect(tmp_path / "plaudit.db", isolation_level=None)
-        blocker.execute("BEGIN IMMEDIATE")
-        first = asyncio.create_task(container.stepping.step(episode.id, Step(step=0, state=1)))
-        await asyncio.sleep(0)
-        while not episode.pending.done():
+        with held_in(tmp_path):
+            first = asyncio.create_task(container.stepping.step(episode.id, Step(step=0, state=1)))
             await asyncio.sleep(0)
-        blocker.execute("ROLLBACK")
-        blocker.close()
+            while not episode.pending.done():
+                await asyncio.sleep(0)
         if many:
             [(_, taken)] = await container.stepping.step_many(
                 [EpisodeStep(episode=episode.id, step=0, state=1)]
@@ -47,14 +44,11 @@ def test_memory_is_not_ahead_of_the_disk_while_a_commit_is_under_way(tmp_path):
     async def use(container):
         agent = await new_agent(container)
         episode = await new_episode(container, agent)
-        blocker = sqlite3.connect(tmp_path / "plaudit.db", isolation_level=None)
-        blocker.execute("BEGIN IMMEDIATE")
-        step = asyncio.create_task(container.stepping.step(episode.id, Step(step=0, state=1)))
-        await asyncio.sleep(0.2)
-        assert (episode.length, episode.action) == (0, -1)
-        assert not step.done()
-        blocker.execute("ROLLBACK")
-        blocker.close()
+        with held_in(tmp_path):
+            step = asyncio.create_task(container.stepping.step(episode.id, Step(step=0, state=1)))
+            await asyncio.sleep(0.2)
+            assert (episode.length, episode.action) == (0, -1)
+            assert not step.done()
         assert (await step).step == 0
         assert episode.length == 1
 
@@ -79,17 +73,13 @@ def test_a_change_decided_from_an_outdated_state_is_decided_again(tmp_path):
     async def use(container):
         agent = await new_agent(container)
         episode = await finished_episode(container, agent)
-        other = sqlite3.connect(tmp_path / "plaudit.db")
-        other.execute("UPDATE episodes SET version = version + 1, status = 'abandoned'")
-        other.commit()
+        execute(tmp_path, "UPDATE episodes SET version = version + 1, status = 'abandoned'")
         with pytest.raises(Conflict) as refused:
             await container.labels.give(episode.id, GivenLabel(1, "Ada"))
         assert refused.value.code == "episode_abandoned"
         log = await container.database.read(events.event_rows, agent.number, 0, 100)
         assert [event.kind for event in log if event.episode is not None] == ["finished"]
-        other.execute("UPDATE episodes SET version = version + 1, status = 'awaiting_label'")
-        other.commit()
-        other.close()
+        execute(tmp_path, "UPDATE episodes SET version = version + 1, status = 'awaiting_label'")
         container.cache.forget_episode(container.cache.episodes[episode.id])
         labelled = await container.labels.give(episode.id, GivenLabel(1, "Ada"))
         assert (labelled.status, labelled.label) == (EpisodeStatus.labelled, 1)
@@ -101,17 +91,14 @@ def test_a_step_that_another_process_took_is_noticed(tmp_path):
     async def use(container):
         agent = await new_agent(container)
         episode = await new_episode(container, agent)
-        other = sqlite3.connect(tmp_path / "plaudit.db")
-        row = (agent.number, episode.number, 0, 2, 1)
-        other.execute("INSERT INTO steps VALUES (?, ?, ?, ?, ?, NULL)", row)
-        other.commit()
+        insert = "INSERT INTO steps VALUES (:agent, :episode, 0, 2, 1, NULL)"
+        execute(tmp_path, insert, agent=agent.number, episode=episode.number)
         with pytest.raises(Conflict) as refused:  # it was taken in another state
             await container.stepping.step(episode.id, Step(step=0, state=1))
         assert refused.value.code == "step_conflict"
         taken = await container.stepping.step(episode.id, Step(step=0, state=2))
         assert taken.action == 1
         assert (await container.stepping.step(episode.id, Step(step=1, state=2))).step == 1
-        other.close()
 
     run_service(tmp_path, use)
 
@@ -126,10 +113,7 @@ def test_an_unending_race_is_given_up(tmp_path):
             nonlocal attempts
             attempts += 1
             update = set_label(hosted, 0, GivenLabel(1))
-            other = sqlite3.connect(tmp_path / "plaudit.db")
-            other.execute("UPDATE episodes SET version = version + 1")
-            other.commit()
-            other.close()
+            execute(tmp_path, "UPDATE episodes SET version = version + 1")
             return update
 
         with pytest.raises(Stale):

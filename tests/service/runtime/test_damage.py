@@ -1,8 +1,6 @@
 """Damaged blobs are discarded and rebuilt from the log; one agent's damage reaches no other."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
 
 import pytest
 
@@ -11,6 +9,7 @@ from app.service.access.visibility import EVERY_AGENT
 from app.service.labelling.slots import GivenLabel
 from app.storage.queries import agents, policies
 from app.wire.steps import Step
+from tests.support.databases import execute
 from tests.support.service import (
     finished_episode,
     learned,
@@ -22,22 +21,15 @@ from tests.support.service import (
 THOMPSON = {"algorithm": {"kind": "thompson"}, "seed": 3}
 
 
-def change(folder, statement, *values):
-    """Change the database beside the service."""
-    with closing(sqlite3.connect(folder / "plaudit.db")) as connection, connection:
-        connection.execute(statement, values)
-
-
 def damage(folder, table, column, agent):
     """Flip a byte in the middle of every blob of an agent."""
-    with closing(sqlite3.connect(folder / "plaudit.db")) as connection, connection:
-        query = f"SELECT DISTINCT {column} FROM {table} WHERE agent = ?"
-        for (content,) in connection.execute(query, (agent.number,)).fetchall():
-            middle = len(content) // 2
-            flipped = bytes([content[middle] ^ 0xFF])
-            bad = content[:middle] + flipped + content[middle + 1 :]
-            update = f"UPDATE {table} SET {column} = ? WHERE agent = ? AND {column} = ?"
-            connection.execute(update, (bad, agent.number, content))
+    query = f"SELECT DISTINCT {column} FROM {table} WHERE agent = :agent"
+    for (content,) in execute(folder, query, agent=agent.number):
+        middle = len(content) // 2
+        flipped = bytes([content[middle] ^ 0xFF])
+        bad = content[:middle] + flipped + content[middle + 1 :]
+        update = f"UPDATE {table} SET {column} = :bad WHERE agent = :agent AND {column} = :content"
+        execute(folder, update, bad=bad, agent=agent.number, content=content)
 
 
 async def taught_agent(container):
@@ -163,13 +155,15 @@ def test_a_damaged_snapshot_is_made_again_from_the_log(tmp_path):
     run_service(tmp_path, second)
 
 
-@pytest.mark.parametrize("bad", ["{broken", "{}", '{"states": 4}'])
+@pytest.mark.parametrize(
+    "bad", [pytest.param("{broken", marks=pytest.mark.sqlite), "{}", '{"states": 4}']
+)
 def test_a_damaged_specification_stays_with_its_agent(tmp_path, bad, caplog):
     async def first(container):
         agent, other = await new_agent(container), await taught_agent(container)
         await finished_episode(container, agent)
-        set_learned = "UPDATE agents SET specification = ?, last_lesson = 9 WHERE id = ?"
-        change(tmp_path, set_learned, bad, agent.number)
+        spoil = "UPDATE agents SET specification = :bad, last_lesson = 9 WHERE id = :id"
+        execute(tmp_path, spoil, bad=bad, id=agent.number)
         return agent.id, other.id, agent.number
 
     async def second(container):

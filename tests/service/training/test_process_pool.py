@@ -7,13 +7,14 @@ import pytest
 
 from app.planning.problem import PlanBudget
 from app.service.training.process_pool import _Slot
+from tests.support.databases import database_url
 from tests.support.running import wait_until
 
 
 @pytest.fixture
 def slot(tmp_path):
     context = multiprocessing.get_context("forkserver")
-    slot = _Slot(context, f"sqlite:///{tmp_path}/plaudit.db", PlanBudget())
+    slot = _Slot(context, database_url(tmp_path), PlanBudget())
     yield slot
     slot.stop()
     slot.process.join()
@@ -32,7 +33,7 @@ def test_a_process_is_ready_before_it_has_compiled_everything(tmp_path, monkeypa
     """It reports how far compiling is; the first process compiles the rest while it is idle."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     caplog.set_level("INFO")
-    url = f"sqlite:///{tmp_path}/plaudit.db"
+    url = database_url(tmp_path)
     slot = _Slot(multiprocessing.get_context("spawn"), url, PlanBudget(), compiles=True)
     slot.start()
     try:

@@ -1,6 +1,7 @@
 """Learning jobs by themselves: a job plans for what is new since the version in force."""
 
 import pytest
+from sqlalchemy import update
 
 from app.planning.policies.uniform import UniformPolicy
 from app.planning.problem import PlanBudget
@@ -8,6 +9,7 @@ from app.service.agents.hosted_agent import EXPLOIT, HostedAgent, HostedPlan
 from app.service.agents.specification import read_specification
 from app.service.training.jobs import LearningJob
 from app.service.training.worker import Worker
+from app.storage.backend import backend_in_use, backend_of
 from app.storage.commands.agents import CreateAgent
 from app.storage.commands.episodes import EndEpisode, NewEpisode, StartEpisode, step_tuple
 from app.storage.commands.labels import SetLabels
@@ -17,8 +19,8 @@ from app.storage.database import prepare_database
 from app.storage.queries import agents
 from app.storage.reader import Reader
 from app.storage.rows import EpisodeMode, EpisodeStatus, EventKind, VersionRow
-from app.storage.sqlite.engine import make_writing_engine
-from app.storage.sqlite.steps import insert_steps
+from app.storage.schema import knowledge
+from tests.support.databases import database_url
 
 AGENT, OTHERS = 1, (2, 3)
 SPECIFICATION = {
@@ -34,7 +36,7 @@ class Log:
     """The database of one agent, written to by hand."""
 
     def __init__(self, url):
-        self.writing, self.reader = make_writing_engine(url), Reader(url)
+        self.writing, self.reader = backend_of(url).writing_engine(url), Reader(url)
         self.version = 0  # of the policy in force
         self.changes = {}  # of each episode
         for number in (AGENT, *OTHERS):
@@ -49,7 +51,8 @@ class Log:
         new = NewEpisode(None, EpisodeMode.learn, True, 0, None, 1, {}, 0)
         number = self.apply(StartEpisode(AGENT, lambda _: new)).number
         with self.writing.begin() as connection:
-            insert_steps(connection, [step_tuple(AGENT, number, i, i, 1, i) for i in range(2)])
+            rows = [step_tuple(AGENT, number, i, i, 1, i) for i in range(2)]
+            backend_in_use(connection).insert_steps(connection, rows)
         waiting, event = EpisodeStatus.awaiting_label, NewEvent(EventKind.finished, 0, number)
         self.apply(EndEpisode(AGENT, number, 0, waiting, 2, False, None, None, None, 0, event))
         self.changes[number] = 1
@@ -76,7 +79,7 @@ class Log:
 
 @pytest.fixture
 def log(tmp_path):
-    url = f"sqlite:///{tmp_path / 'plaudit.db'}"
+    url = database_url(tmp_path)
     prepare_database(url)
     log = Log(url)
     yield log
@@ -172,7 +175,7 @@ def test_a_damaged_snapshot_is_rebuilt_from_the_log(log, spoil):
     first = log.worker().learn(LearningJob(AGENT, 3, 1, -1))
     log.publish(first)
     with log.writing.begin() as connection:
-        connection.exec_driver_sql("UPDATE knowledge SET snapshot = ?", (spoil(first.snapshot),))
+        connection.execute(update(knowledge), {"snapshot": spoil(first.snapshot)})
     rebuilt = log.worker().learn(LearningJob(AGENT, 3, 1, log.version))
     assert (rebuilt.learned, rebuilt.labels) == (first.learned, 3)
     assert [plan.policy for plan in rebuilt.plans] == [plan.policy for plan in first.plans]

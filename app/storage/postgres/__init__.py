@@ -1,0 +1,1 @@
+"""PostgreSQL: engines, locks, and the insert of many steps. Needs the extra ``postgres``."""
