@@ -17,8 +17,8 @@ from app.errors import StorageUnavailable, UnsafeStart
 from app.storage.backend import backend_of, reason_of, shown
 from app.storage.blobs.folder import FolderBlobs
 from app.storage.blobs.recordings import recordings_folder
-from app.storage.migrations import current_revision, migrate, newest_revision
 from app.storage.commands.probe import ProbeWrite
+from app.storage.migrations import current_revision, migrate, newest_revision
 from app.storage.unit_of_work import Command, UnitOfWork
 from app.storage.writer import Writer
 

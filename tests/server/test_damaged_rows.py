@@ -14,6 +14,8 @@ from tests.support.running import (
     wait_learned,
 )
 
+pytestmark = pytest.mark.sqlite
+
 COLUMNS = [
     ("agents", "id", "specification"),
     ("agents", "id", "metadata"),

@@ -18,6 +18,8 @@ from tests.support.running import (
     wait_until,
 )
 
+pytestmark = pytest.mark.sqlite
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):

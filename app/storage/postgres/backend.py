@@ -84,7 +84,7 @@ class PostgresBackend:
         state = getattr(error.orig, "sqlstate", None)
         if state is None:  # not an error of the server: it was not reached, or never asked
             return error.connection_invalidated or isinstance(error, OperationalError)
-        return state.startswith(_UNAVAILABLE)
+        return str(state).startswith(_UNAVAILABLE)
 
 
 def _connect(engine: Engine) -> None:

@@ -1,11 +1,11 @@
 """Policy versions: listed with what they knew and showed, pinned, and rebuilt from the log."""
 
-import sqlite3
 import time
 
 import pytest
 
 from app.service.runtime.ids import read_agent_id
+from tests.support.databases import execute
 from tests.support.running import (
     STATES,
     assert_problem,
@@ -41,12 +41,8 @@ def assert_alike(rebuilt, before):
 
 
 def plans_stored(server, agent, version):
-    with sqlite3.connect(server.database) as database:
-        found = database.execute(
-            "SELECT count(*) FROM plans WHERE agent = ? AND version = ?",
-            [read_agent_id(agent), version],
-        )
-        return found.fetchone()[0]
+    count = "SELECT count(*) FROM plans WHERE agent = :agent AND version = :version"
+    return execute(server.folder, count, agent=read_agent_id(agent), version=version)[0][0]
 
 
 def teach(client, agent, labels=(1, 0, 1)):
@@ -148,8 +144,8 @@ def test_a_pin_survives_a_restart_and_the_loss_of_its_plans(start_server):
         assert view(client, agent)["pinned_version"] == pinned
         assert policy(client, agent) == before
     server.stop()
-    with sqlite3.connect(server.database) as database:
-        database.execute("UPDATE plans SET policy = x'00' WHERE version = ?", [pinned])
+    spoil = "UPDATE plans SET policy = :bad WHERE version = :version"
+    execute(server.folder, spoil, bad=b"\0", version=pinned)
     server.start()
     with server.client() as client:
         view(client, agent)  # loads it

@@ -12,6 +12,7 @@ from app.service.runtime import cache
 from app.service.training.jobs import LearningJob
 from app.storage.queries import agents
 from app.wire.agents import AgentChanges
+from app.wire.steps import Step
 from tests.support.databases import execute
 from tests.support.service import finished_episode, new_agent, new_episode, run_service
 
@@ -43,7 +44,7 @@ def test_an_agent_that_is_deleted_while_it_is_loaded_takes_no_more_steps(tmp_pat
             return unpack_plans(*arguments)
 
         monkeypatch.setattr(cache, "_unpack_plans", slow)
-        loading = asyncio.ensure_future(container.stepping.step(episode.id, 0, 1))
+        loading = asyncio.ensure_future(container.stepping.step(episode.id, Step(step=0, state=1)))
         await asyncio.to_thread(rows_are_read.wait, 60)
         deleting = asyncio.ensure_future(container.registry.delete(agent.id))
         while not await container.database.read(agents.agents_deleted):
@@ -53,7 +54,7 @@ def test_an_agent_that_is_deleted_while_it_is_loaded_takes_no_more_steps(tmp_pat
         await asyncio.gather(loading, deleting, return_exceptions=True)
         await purged(container)
         with pytest.raises(NotFound):
-            await container.stepping.step(episode.id, 1, 1)
+            await container.stepping.step(episode.id, Step(step=1, state=1))
         assert set(rows_of(tmp_path, agent.number).values()) == {0}
 
     run_service(tmp_path, use)
@@ -64,7 +65,8 @@ def test_deleting_agents_under_load_leaves_no_rows(tmp_path):
         while True:
             episode = await new_episode(container, agent)
             for step in range(3):
-                await container.stepping.step(episode.id, step, luck.randrange(4))
+                state = luck.randrange(4)
+                await container.stepping.step(episode.id, Step(step=step, state=state))
             await container.lifecycle.finish(episode.id, 3, None, GivenLabel(luck.randrange(2)))
             if luck.random() < 0.3:
                 container.cache.drop_idle(0)
