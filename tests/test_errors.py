@@ -46,7 +46,7 @@ EXAMPLES = [
     Overloaded("too many writes are waiting for the disk"),
     Stale("the episode has changed"),
     StorageUnavailable("the write could not be stored"),
-    UnsafeStart("another server uses this database"),
+    UnsafeStart("another server is using this database"),
     JobFailed("took longer than the 120 s that learning may take"),
 ]
 

@@ -34,4 +34,4 @@ def test_errors_are_one_line(plaudit, tmp_path):
     with lock_database(option[1]):
         code, _, error = plaudit("restore", str(tmp_path / "backup.db"), *option)
     assert (code, error.count("\n")) == (2, 1)
-    assert "another server uses this database" in error
+    assert "another server is using this database" in error

@@ -132,6 +132,6 @@ def test_a_second_server_is_refused_through_a_symlink_too(server, tmp_path):
     (tmp_path / "folder").symlink_to(server.folder)
     for folder in (tmp_path, tmp_path / "folder"):
         second = RunningServer(folder)
-        with pytest.raises(RuntimeError, match="another server uses this database"):
+        with pytest.raises(RuntimeError, match="another server is using this database"):
             second.start()
         assert second.wait() == 2

@@ -341,7 +341,7 @@ def labels(client, episodes):
 
 def test_a_second_server_on_the_same_database_is_refused(bare):
     second = RunningServer(bare.folder)
-    with pytest.raises(RuntimeError, match="another server uses this database"):
+    with pytest.raises(RuntimeError, match="another server is using this database"):
         second.start()
     assert second.wait() == 2
     assert "Traceback" not in second.output

@@ -67,7 +67,7 @@ def test_a_second_server_is_refused_and_may_start_once_the_first_has_stopped(url
     monkeypatch.setattr("app.storage.postgres.locks._PATIENCE_SECONDS", 0.2)
 
     async def use(_database):
-        with pytest.raises(UnsafeStart, match="another server uses this database"):
+        with pytest.raises(UnsafeStart, match="another server is using this database"):
             Database(url)
 
     run(url, use)

@@ -51,7 +51,7 @@ def _take_serving(connection: Any) -> None:
     while not _try(connection, Lock.serving):
         if time.monotonic() > give_up:
             raise UnsafeStart(
-                "another server uses this database; give this one a PLAUDIT_DATABASE_URL of its own"
+                "another server is using this database; stop it, or set another PLAUDIT_DATABASE_URL"
             )
         time.sleep(0.1)
 
