@@ -171,7 +171,10 @@ def test_a_server_uses_a_bounded_number_of_connections(url, tmp_path):
 
 def test_a_commit_is_on_disk_unless_the_operator_says_otherwise(url):
     for synchronous, setting in (("FULL", "on"), ("NORMAL", "off")):
-        with backend_of(url).serving_engine(url, synchronous) as engine, engine.connect() as opened:
+        with (
+            backend_of(url).serving_engine(url, synchronous, None) as engine,
+            engine.connect() as opened,
+        ):
             assert opened.execute(text("SHOW synchronous_commit")).scalar() == setting
 
 

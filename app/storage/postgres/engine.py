@@ -31,7 +31,7 @@ def make_writing_engine(
     It waits for a lock of another transaction for at most ``busy_seconds``.
     """
     engine = make_engine(url, pool_size=1)
-    busy = LOCK_MILLISECONDS if busy_seconds is None else round(1000 * busy_seconds)
+    busy = LOCK_MILLISECONDS if busy_seconds is None else max(1, round(1000 * busy_seconds))
     durable = "on" if synchronous == "FULL" else "off"
 
     @event.listens_for(engine, "connect")

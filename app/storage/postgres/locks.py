@@ -51,7 +51,8 @@ def _take_serving(connection: Any) -> None:
     while not _try(connection, Lock.serving):
         if time.monotonic() > give_up:
             raise UnsafeStart(
-                "another server is using this database; stop it, or set another PLAUDIT_DATABASE_URL"
+                "another server is using this database; "
+                "stop it, or set another PLAUDIT_DATABASE_URL"
             )
         time.sleep(0.1)
 

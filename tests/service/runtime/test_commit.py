@@ -11,7 +11,7 @@ from app.service.runtime.event_bus import Listener
 from app.storage.queries import agents, episodes, events, steps
 from app.storage.rows import EpisodeStatus
 from app.wire.steps import EpisodeStep, Step
-from tests.support.databases import be_impatient, execute, held_in
+from tests.support.databases import execute, held_in
 from tests.support.service import finished_episode, new_agent, new_episode, run_service
 
 
