@@ -23,7 +23,11 @@ STANDS_FOR = {
     "Step": ["EpisodeStep"],
     "Trajectory": ["LoggedTrajectory"],
 }
-OWN = {"ExportedEpisode": "a line of text in the document", "Event": "so is an event"}
+OWN = {
+    "ExportedEpisode": "a line of text in the document",
+    "ExportedLabel": "so is this",
+    "Event": "so is an event",
+}
 # Fields that the document does not have, or has in another form, and why.
 MORE = {("PolicyView", "etag"): "a header"}
 LOOSER = {

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
+import sys
 import time
 from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.api.http.lines import is_lines
 from app.api.http.problems import problem, respond, unexpected
 from app.logs import request_id
 from app.metrics import Metrics
@@ -110,6 +113,10 @@ class Gate:
         """The largest body that a request may have, and the setting that limits it."""
         if scope["method"] == "PUT" and scope["path"].endswith("/recording"):
             return self._recording_bytes, "PLAUDIT_RECORDING_BYTES"
+        if scope["method"] == "POST" and scope["path"].endswith("/trajectories"):
+            kind = Headers(scope=scope).get("content-type", "")
+            if is_lines(kind):  # read line by line, so that its length needs no limit
+                return sys.maxsize, ""
         return self._body_bytes, "PLAUDIT_BODY_BYTES"
 
     def _bounded(self, scope: Scope, receive: Receive, length: int) -> Receive:

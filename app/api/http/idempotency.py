@@ -41,17 +41,19 @@ class OnceOnly:
         create: Callable[[Remember | None], Awaitable[Result]],
         created_before: Callable[[str], Awaitable[Result]],
         part: str = "",
+        fingerprint: bytes | None = None,
     ) -> Result:
         """The result of ``create``.
 
         If a request with the same key created something before, ``created_before`` answers with
         the id of that. ``part`` distinguishes the objects that one request creates.
+        ``fingerprint`` stands for a body that was streamed.
         """
         if self._key is None:
             return await create(None)
         request = self._request
         scope = f"{caller.key} {request.method} {request.url.path}{part}"[:200]
-        body = await request.body()
+        body = await request.body() if fingerprint is None else fingerprint
         return await self._idempotency.once(scope, self._key, body, create, created_before)
 
 

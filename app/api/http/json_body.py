@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 
+from app.api.http.compression import compressed
 from app.errors import InvalidValue
 
 LARGE_BODY = 50_000  # bytes; takes about a millisecond to parse
@@ -58,19 +59,25 @@ class JsonRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler, with the checks in front of it."""
         handle = super().get_route_handler()
-        guards = [d.call for d in self.dependant.dependencies if hasattr(d.call, "guards")]
         known = query_names(self.dependant)
 
         async def handled(request: Request) -> Response:
-            for guard in guards:
-                assert guard is not None
-                await guard(request)
+            await self.check(request)
             check_query(request, known)
             if self.body_field is not None:
                 await self._read_body(request)
-            return await handle(request)
+            return await compressed(request, await handle(request))
 
         return handled
+
+    async def check(self, request: Request) -> Any:
+        """Check the caller, before all else; returns it."""
+        caller = None
+        for dependency in self.dependant.dependencies:
+            if hasattr(dependency.call, "guards"):
+                assert dependency.call is not None
+                caller = await dependency.call(request)
+        return caller
 
     async def _read_body(self, request: Request) -> None:
         content = await request.body()

@@ -3,30 +3,57 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic_core import from_json
 
 from app.api.http.auth import Importer, Operator
-from app.api.http.dependencies import ImportExport, MetadataBytes, Registry
-from app.api.http.idempotency import Once
+from app.api.http.dependencies import ImportExport, MetadataBytes, Registry, container_of
+from app.api.http.idempotency import Once, OnceOnly
 from app.api.http.json_body import JsonRoute
+from app.api.http.lines import LINES, LineReader, is_lines
 from app.api.http.parameters import AgentId, check_metadata
 from app.api.openapi.responses import declared
 from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
+from app.service.access.keys import Caller
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.import_export import LoggedEpisode
+from app.service.episodes.label_export import csv_lines, json_lines
 from app.service.episodes.lifecycle import EpisodeStatus
+from app.service.episodes.line_import import NumberedEpisode
 from app.service.labelling.slots import CannotTell, GivenLabel, majority
 from app.service.runtime.ids import episode_id
 from app.wire.trajectories import LoggedTrajectory, Trajectories, TrajectoriesAnswer
+from app.wire.validation import parse
 
 log = logging.getLogger(__name__)
 
-router = APIRouter(prefix="/v1", tags=["fleets"], route_class=JsonRoute)
 
-LINES = "application/x-ndjson"
+class TrajectoriesRoute(JsonRoute):
+    """A route whose JSON body may also come as JSON lines, which are read as they arrive."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The usual handler, and one for lines beside it."""
+        handle = super().get_route_handler()
+        takes_lines = "POST" in (self.methods or ())
+
+        async def handled(request: Request) -> Response:
+            if takes_lines and is_lines(request.headers.get("content-type", "")):
+                caller = await self.check(request)
+                answer = await _import_lines(request, caller)
+                return Response(answer.model_dump_json(), 201, media_type="application/json")
+            return await handle(request)
+
+        return handled
+
+
+router = APIRouter(prefix="/v1", tags=["fleets"], route_class=TrajectoriesRoute)
+
+CSV = "text/csv"
 _LINE = {
     "schema": {"type": "string"},
     "example": '{"episode": "eps_0123456789_0", "number": 0, "states": [0, 4, 8], '
@@ -43,6 +70,7 @@ _LINE = {
     status_code=201,
     summary="Learn from logged episodes",
     responses=declared(404, 409, 413, 422, 503),
+    openapi_extra={"requestBody": {"content": {LINES: _LINE}}},
 )
 async def import_trajectories(
     agent: AgentId,
@@ -53,7 +81,10 @@ async def import_trajectories(
     caller: Importer,
     once: Once,
 ) -> TrajectoriesAnswer:
-    """Import logged episodes: all, or none on an error. Lines of an export are valid entries."""
+    """Import logged episodes: all, or none on an error. Lines of an export are valid entries.
+
+    A body of `application/x-ndjson` has one episode a line and may be of any length.
+    """
     hosted = await registry.find(agent)
     logged = []
     for i, trajectory in enumerate(body.trajectories):
@@ -66,11 +97,47 @@ async def import_trajectories(
         log.info("episodes imported", extra=fields)
         return _answer(hosted, numbers)
 
+    return await once.run(caller, take, _taken_before(hosted))
+
+
+async def _import_lines(request: Request, caller: Caller) -> TrajectoriesAnswer:
+    """Import a body of lines: all, or none on an error."""
+    container = container_of(request)
+    settings = container.settings
+    hosted = await container.registry.find(request.path_params["agent"])
+
+    def parse_line(line: int, text: bytes) -> NumberedEpisode:
+        place = f"line {line}"
+        try:
+            data = from_json(text)
+        except ValueError as error:
+            raise InvalidValue(place, f"valid JSON: {error}") from error
+        trajectory = parse(LoggedTrajectory, data, place)
+        check_metadata(trajectory.metadata, settings.metadata_bytes, f"{place}.metadata")
+        return line, _logged(trajectory, place)
+
+    reader = LineReader(request, settings.body_bytes, parse_line)
+    spool = await container.line_import.spool(hosted, reader.batches())
+
+    async def take(remember: Remember | None) -> TrajectoriesAnswer:
+        numbers = await container.line_import.store(hosted, spool, remember, caller.key)
+        fields = {"agent": hosted.id, "episodes": len(numbers), "by": caller.key}
+        log.info("episodes imported", extra=fields)
+        return _answer(hosted, numbers)
+
+    once = OnceOnly(request, container.idempotency, request.headers.get("idempotency-key"))
+    try:
+        return await once.run(caller, take, _taken_before(hosted), fingerprint=reader.fingerprint)
+    finally:
+        spool.close()
+
+
+def _taken_before(agent: HostedAgent) -> Callable[[str], Awaitable[TrajectoriesAnswer]]:
     async def taken_before(numbers: str) -> TrajectoriesAnswer:
         first, end = numbers.split("-")
-        return _answer(hosted, range(int(first), int(end)))
+        return _answer(agent, range(int(first), int(end)))
 
-    return await once.run(caller, take, taken_before)
+    return taken_before
 
 
 def _logged(trajectory: LoggedTrajectory, field: str) -> LoggedEpisode:
@@ -138,3 +205,44 @@ async def export_episodes(
     hosted = await registry.find(agent)
 
     return StreamingResponse(import_export.lines(hosted), media_type=LINES)
+
+
+_LABELS = {
+    LINES: {
+        "schema": {"type": "string"},
+        "example": '{"episode": "eps_0123456789_3", "external_id": "run-17", "mode": "learn", '
+        '"label": 1, "labeller": "Ada", "comment": "tidy", "at": "2026-01-02T03:04:05.678Z"}\n',
+    },
+    CSV: {
+        "schema": {"type": "string"},
+        "example": "episode,external_id,mode,label,labeller,comment,at\r\n"
+        "eps_0123456789_3,run-17,learn,1,Ada,tidy,2026-01-02T03:04:05.678Z\r\n",
+    },
+}
+
+
+@router.get(
+    "/agents/{agent}/labels",
+    summary="Every label, one a line",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "JSON lines, or CSV", "content": _LABELS},
+        **declared(404, 422, 503),
+    },
+)
+async def export_labels(
+    agent: AgentId,
+    registry: Registry,
+    import_export: ImportExport,
+    _: Operator,
+    format: Annotated[  # noqa: A002 - the name of the parameter
+        Literal["jsonl", "csv"], Query(description="`csv` is safe to open in a spreadsheet")
+    ] = "jsonl",
+) -> StreamingResponse:
+    """The labels in force of every episode, without steps; `cannot_tell` is one of them."""
+    hosted = await registry.find(agent)
+    rows = import_export.labels(hosted)
+    if format == "csv":
+        headers = {"Content-Disposition": f'attachment; filename="labels-{hosted.id}.csv"'}
+        return StreamingResponse(csv_lines(rows), media_type=CSV, headers=headers)
+    return StreamingResponse(json_lines(rows), media_type=LINES)

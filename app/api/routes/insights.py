@@ -72,7 +72,9 @@ async def read_policy(
     document = await documents.policy(agent, mode, episode)
     tag = f'"{document.tag}"'
     headers = {"ETag": tag, "Cache-Control": "no-cache"}
-    if if_none_match is not None and tag in (t.strip() for t in if_none_match.split(",")):
+    if if_none_match is not None and tag in (
+        known.strip().removeprefix("W/") for known in if_none_match.split(",")
+    ):
         return Response(status_code=304, headers=headers)
     return await json_response(document.content(), headers=headers)
 

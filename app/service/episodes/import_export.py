@@ -13,6 +13,7 @@ from app.errors import InvalidValue
 from app.service.access.idempotency import Remember
 from app.service.agents.hosted_agent import EncodedState, HostedAgent
 from app.service.agents.specification import check_seconds
+from app.service.episodes.label_export import LabelEntry, label_entries
 from app.service.labelling.slots import (
     CannotTell,
     GivenLabel,
@@ -100,7 +101,7 @@ class ImportExport:
         await asyncio.to_thread(check_seconds, cost, self._job_seconds, "import fewer at once")
         encoded = await asyncio.to_thread(_encode_all, agent, logged, now)
         command: Command[Imported] = ImportEpisodes(
-            agent.number, encoded, now, _totals(encoded), imported_by
+            agent.number, encoded, now, import_totals(encoded), imported_by
         )
         if remember is not None:
             command = Answered(
@@ -117,6 +118,17 @@ class ImportExport:
         results: list[Imported] = await asyncio.shield(submitted)
         self._trainer.request(agent)
         return results[0].numbers
+
+    async def labels(self, agent: HostedAgent) -> AsyncIterator[LabelEntry]:
+        """The labels in force of every episode, oldest episode first."""
+        first = 0
+        while page := await self._database.read(
+            episodes.judged_episodes_from, agent.number, first, _PAGE
+        ):
+            for row, history in page:
+                for entry in label_entries(row, history):
+                    yield entry
+            first = page[-1][0].number + 1
 
     async def lines(self, agent: HostedAgent) -> AsyncIterator[str]:
         """Every finished episode as a line of JSON, oldest first."""
@@ -135,10 +147,14 @@ class ImportExport:
 def _encode_all(
     agent: HostedAgent, logged: Sequence[LoggedEpisode], now: int
 ) -> list[ImportedEpisode]:
-    return [_encode(agent, episode, f"trajectories.{i}", now) for i, episode in enumerate(logged)]
+    return [
+        encode_episode(agent, episode, f"trajectories.{i}", now) for i, episode in enumerate(logged)
+    ]
 
 
-def _encode(agent: HostedAgent, logged: LoggedEpisode, place: str, now: int) -> ImportedEpisode:
+def encode_episode(
+    agent: HostedAgent, logged: LoggedEpisode, place: str, now: int
+) -> ImportedEpisode:
     """Check a logged episode and encode it; ``place`` is where the client wrote it."""
     length, horizon = len(logged.actions), agent.horizon
     if length > horizon:
@@ -251,7 +267,8 @@ def _events(
     ]
 
 
-def _totals(encoded: Sequence[ImportedEpisode]) -> CounterChange:
+def import_totals(encoded: Sequence[ImportedEpisode]) -> CounterChange:
+    """What an import adds to the counters of its agent."""
     labelled = [episode for episode in encoded if episode.status is EpisodeStatus.labelled]
     good = sum(episode.label or 0 for episode in labelled)
     total = CounterChange(episodes=len(encoded), good=good)

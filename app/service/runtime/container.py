@@ -18,6 +18,7 @@ from app.service.agents.warnings import Warnings
 from app.service.demo.demos import Demos
 from app.service.episodes.import_export import ImportExport
 from app.service.episodes.lifecycle import Lifecycle
+from app.service.episodes.line_import import LineImport
 from app.service.episodes.recordings import Recordings
 from app.service.episodes.stepping import Stepping
 from app.service.labelling.impact import Impacts
@@ -93,6 +94,9 @@ class Container:
         )
         self.import_export = ImportExport(database, self.trainer, self.events, settings.job_seconds)
         self.demos = Demos(self.registry, self.lifecycle, self.stepping, self.commits, self.events)
+        self.line_import = LineImport(
+            database, self.trainer, self.events, folder.parent, settings.learning_seconds
+        )
         self.idempotency = Idempotency(database)
         self.views = Views(database, self.cache, self.ranking, self.events)
         self.readiness = Readiness(database, self.pool)

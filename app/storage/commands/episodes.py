@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 
-from sqlalchemy import Connection, Update, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Update, bindparam, delete, func, insert, select, update
 
 from app.errors import Stale
 from app.storage.backend import backend_in_use
@@ -20,7 +21,7 @@ from app.storage.rows import (
     LabelRow,
     StepDetail,
 )
-from app.storage.schema import episodes, labels, step_details
+from app.storage.schema import episodes, labels, step_details, steps
 from app.storage.unit_of_work import StepTuple
 
 _LAST_POSITION = select(func.coalesce(func.max(episodes.c.position), 0))
@@ -223,6 +224,13 @@ class Imported:
     logged: Logged
 
 
+def imported_steps(agent: int, number: int, episode: ImportedEpisode) -> Iterator[StepTuple]:
+    """The steps of an imported episode as rows."""
+    pairs = zip(episode.states, episode.answers, strict=True)
+    for step, ((index, state), action) in enumerate(pairs):
+        yield step_tuple(agent, number, step, index, action, state)
+
+
 @dataclass(frozen=True, slots=True)
 class ImportEpisodes:
     """Store episodes that were played elsewhere. Rows are built while they are written."""
@@ -237,12 +245,21 @@ class ImportEpisodes:
         """Insert episodes, steps, labels and events under the next numbers."""
         counters = count(connection, self.agent, self.change, new_events=0, teaches=False)
         first = counters.episodes - len(self.imported)
+        rows = chain.from_iterable(
+            imported_steps(self.agent, number, episode)
+            for number, episode in enumerate(self.imported, first)
+        )
+        if backend_in_use(connection).insert_steps(connection, rows):
+            raise Stale("another process has stored an episode under this number")
+        logged = self.insert_episodes(connection, first, CounterChange())
+        return Imported(range(first, first + len(self.imported)), logged)
+
+    def insert_episodes(self, connection: Connection, first: int, change: CounterChange) -> Logged:
+        """Insert episodes whose steps are stored, with labels and events, from a number on."""
         numbered = list(enumerate(self.imported, first))
         positions = _next_position(connection) - first  # of the episode with number 0
         rows = [self._row(n, episode) | {"position": positions + n} for n, episode in numbered]
         connection.execute(insert(episodes), rows)
-        if backend_in_use(connection).insert_steps(connection, self._steps(numbered)):
-            raise Stale("another process has stored an episode under this number")
         details = [asdict(row) for row in self._details(numbered)]
         if details:
             connection.execute(insert(step_details), details)
@@ -254,8 +271,7 @@ class ImportEpisodes:
             for number, episode in numbered
             for event in episode.events
         ]
-        logged = record(connection, self.agent, CounterChange(), new_events)
-        return Imported(range(first, first + len(self.imported)), logged)
+        return record(connection, self.agent, change, new_events)
 
     def _row(self, number: int, episode: ImportedEpisode) -> JsonObject:
         return {
@@ -282,13 +298,6 @@ class ImportEpisodes:
             "labelled_at": None if episode.label is None else self.at,
         }
 
-    def _steps(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[StepTuple]:
-        for number, episode in numbered:
-            for step, ((index, state), action) in enumerate(
-                zip(episode.states, episode.answers, strict=True)
-            ):
-                yield step_tuple(self.agent, number, step, index, action, state)
-
     def _details(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[StepDetail]:
         for number, episode in numbered:
             for detail in episode.details:
@@ -300,3 +309,61 @@ class ImportEpisodes:
                 yield LabelRow(self.agent, number, slot, label, labeller, comment, self.at)
             for slot, (labeller, reason) in enumerate(episode.undecided, episode.labels_wanted):
                 yield LabelRow(self.agent, number, slot, None, labeller, reason, self.at, True)
+
+
+@dataclass(frozen=True, slots=True)
+class ReserveEpisodes:
+    """Hand out numbers for episodes that are stored later; the first of them."""
+
+    agent: int
+    episodes: int
+
+    def apply(self, connection: Connection) -> StartedEpisode:
+        """Count them."""
+        change = CounterChange(episodes=self.episodes)
+        counters = count(connection, self.agent, change, new_events=0, teaches=False)
+        return StartedEpisode(counters.episodes - self.episodes, counters)
+
+
+Batches = Callable[[], Iterable[tuple[Sequence[ImportedEpisode], CounterChange]]]
+"""Imported episodes, some at a time, with what they add to the counters."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishImport:
+    """Store imported episodes under reserved numbers, whose steps are stored already."""
+
+    agent: int
+    numbers: range
+    batches: Batches
+    at: int
+    imported_by: str | None = None  # the id of the key
+
+    def apply(self, connection: Connection) -> Imported:
+        """Insert them batch by batch; the last event stands for all of them."""
+        first, logged = self.numbers.start, None
+        for batch, change in self.batches():
+            part = ImportEpisodes(self.agent, batch, self.at, change, self.imported_by)
+            logged = part.insert_episodes(connection, first, change)
+            first += len(batch)
+        assert logged is not None
+        return Imported(self.numbers, logged)
+
+
+@dataclass(frozen=True, slots=True)
+class DropSteps:
+    """Remove the steps of an import that failed."""
+
+    agent: int
+    first: int
+    stop: int
+
+    def apply(self, connection: Connection) -> None:
+        """Delete the rows."""
+        connection.execute(
+            delete(steps).where(
+                steps.c.agent == self.agent,
+                steps.c.episode >= self.first,
+                steps.c.episode < self.stop,
+            )
+        )

@@ -148,6 +148,18 @@ def episodes_overdue(connection: Connection, now: int, limit: int) -> list[tuple
     return [(row.agent, row.number) for row in connection.execute(query)]
 
 
+def judged_episodes_from(
+    connection: Connection, agent: int, first: int, limit: int
+) -> list[tuple[EpisodeRow, list[LabelRow]]]:
+    """Episodes that somebody has judged with their label histories, from a number on."""
+    judged = or_(episodes.c.labels_given > 0, episodes.c.cannot_tell > 0)
+    query = _all.where(episodes.c.agent == agent, episodes.c.number >= first, judged)
+    query = query.order_by(episodes.c.number).limit(limit)
+    rows = typed(EpisodeRow, connection.execute(query).all())
+    histories = label_rows_of(connection, agent, [row.number for row in rows])
+    return [(row, histories[row.number]) for row in rows]
+
+
 def stored_episodes_from(
     connection: Connection, agent: int, first: int, limit: int
 ) -> list[StoredEpisode]:

@@ -52,6 +52,7 @@ from plaudit.answers.operations import CreatedKey, Health, KeyView
 from plaudit.answers.steps import ExplanationView, FieldProblem, Problem, StepAnswer, StepResult
 from plaudit.answers.trajectories import (
     ExportedEpisode,
+    ExportedLabel,
     LoggedCannotTell,
     LoggedLabel,
     LoggedStepDetail,
@@ -149,6 +150,7 @@ __all__ = [
     "Examples",
     "ExplanationView",
     "ExportedEpisode",
+    "ExportedLabel",
     "FieldError",
     "FieldProblem",
     "FinishResult",

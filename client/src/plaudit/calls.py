@@ -47,6 +47,7 @@ class Calls:
     label_many = call(fleets.label_many)
     import_trajectories = call(fleets.import_trajectories)
     export_episodes = listing(fleets.export_episodes)
+    export_labels = listing(fleets.export_labels)
 
     read_model = call(insights.read_model)
     read_policy = call(insights.read_policy)

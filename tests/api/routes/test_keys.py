@@ -42,6 +42,7 @@ MAY = {
     "GET /v1/agents/{agent}/model": READ,
     "GET /v1/agents/{agent}/policy": READ_AGENTS,
     "GET /v1/agents/{agent}/policies": READ_AGENTS,
+    "GET /v1/agents/{agent}/labels": OPERATE,
     "POST /v1/agents/{agent}/policies/{version}/pin": OPERATE,
     "DELETE /v1/agents/{agent}/policies/{version}/pin": OPERATE,
     "DELETE /v1/agents/{agent}/pin": OPERATE,

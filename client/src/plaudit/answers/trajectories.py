@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from plaudit.answers.values import Action, Label, Learning, Metadata, Mode, State, Status
@@ -54,6 +55,19 @@ class ExportedEpisode:
     external_id: str | None = None
     metadata: Metadata = field(default_factory=dict)
     step_details: list[LoggedStepDetail] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class ExportedLabel:
+    """A label in force, or "cannot_tell", whose reason is then the comment."""
+
+    episode: str
+    mode: Mode
+    label: Label | Literal["cannot_tell"]
+    at: datetime
+    external_id: str | None = None
+    labeller: str | None = None
+    comment: str | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from plaudit.answers.episodes import FinishResult, LabelResult, StartResult
 from plaudit.answers.steps import StepResult
 from plaudit.answers.trajectories import (
     ExportedEpisode,
+    ExportedLabel,
     LoggedCannotTell,
     LoggedLabel,
     LoggedStepDetail,
@@ -157,3 +158,34 @@ class ExportLines:
 def export_episodes(agent: str) -> ExportLines:
     """Iterate over every episode that is over, oldest first."""
     return ExportLines(agent)
+
+
+class LabelLines:
+    """The lines of an export of labels. A break is healed like that of an export."""
+
+    endless = False
+
+    def __init__(self, agent: str) -> None:
+        self._agent = agent
+        self._read = 0  # lines that were read, also before a break
+        self._line = 0
+
+    def request(self) -> Request:
+        """The whole export: it cannot begin in the middle."""
+        self._line = 0
+        return Request("GET", path("agents", self._agent, "labels"))
+
+    def read(self, line: str) -> ExportedLabel | None:
+        """The label of a line, unless it was read before."""
+        if not line.strip():
+            return None
+        self._line += 1
+        if self._line <= self._read:
+            return None
+        self._read = self._line
+        return parse(ExportedLabel, json.loads(line))
+
+
+def export_labels(agent: str) -> LabelLines:
+    """Iterate over the labels in force of every episode, without steps."""
+    return LabelLines(agent)
