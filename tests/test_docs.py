@@ -175,3 +175,13 @@ POLICIES = {
     "history": lambda: plan_exact(problem()).policy,
     "paper": lambda: plan_paper(problem(), epsilon=30.0).policy,
 }
+
+
+@pytest.mark.parametrize("name", ["reinforce.md", "numbers.md"])
+def test_the_specifications_on_a_page_are_accepted(client, name):
+    specifications = re.findall(r"```json\n(.*?)```", page(name), re.DOTALL)
+    agents = [one for one in map(json.loads, specifications) if "horizon" in one]
+    assert agents or name != "reinforce.md"
+    for agent in agents:
+        answer = client.post("/v1/agents", json={"name": name} | agent)
+        assert answer.status_code == 201, answer.text

@@ -1,6 +1,5 @@
 """What the README and the tour of the interface show works as it stands."""
 
-import json
 import re
 import subprocess
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from tests.support.running import RunningServer
 from tests.support.system import need
+from tests.support.tour import read_answers, shown_answers, walk
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -36,16 +36,6 @@ def blocks(page):
     return re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
 
 
-def read_answers(output):
-    """The JSON values of an output, one after the other."""
-    decoder, answers, rest = json.JSONDecoder(), [], output.strip()
-    while rest:
-        answer, end = decoder.raw_decode(rest)
-        answers.append(answer)
-        rest = rest[end:].strip()
-    return answers
-
-
 def test_its_commands_play_and_label_an_episode(server):
     _, text = blocks(README)
     assert len(text.splitlines()) <= 11
@@ -58,8 +48,17 @@ def test_its_commands_play_and_label_an_episode(server):
 
 
 def test_the_tour_can_be_walked(server):
-    """From top to bottom; the one answer that is a problem is the one that it shows as such."""
-    answers = read_answers(shell("\n".join(blocks(TOUR)), server))
+    """From top to bottom; the one answer that is a problem is the one that it shows as such.
+
+    The page shows the answers. `python -m tests.support.tour` writes them anew.
+    """
+    need("curl")
+    by_block = walk(TOUR, server.url)
+    for shown, answered in zip(shown_answers(TOUR), by_block, strict=True):
+        assert len(shown) == len(answered)
+        for page, real in zip(shown, answered, strict=True):
+            assert page.keys() == real.keys()
+    answers = [answer for block in by_block for answer in block]
     problems = [answer for answer in answers if "code" in answer]
     assert [answer["code"] for answer in problems] == ["invalid_value"]
     assert problems[0]["errors"]
