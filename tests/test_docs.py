@@ -51,6 +51,20 @@ def test_files_that_a_page_names_exist(path):
     assert [name for name in names if not (ROOT / name).exists()] == []
 
 
+def test_the_map_of_the_architecture_has_every_folder_and_names_that_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    folders = [path.parent for path in (ROOT / "app").glob("*/__init__.py")]
+    assert [name for name in folders if f"`app/{name.name}" not in text] == []
+    rooms = [path.parent.name for path in (ROOT / "app" / "service").glob("*/__init__.py")]
+    assert [name for name in rooms if f"`- {name}`" not in text] == []
+    source = "\n".join(path.read_text() for path in (ROOT / "app").rglob("*.py"))
+    names = set(re.findall(r"`([A-Z]\w*[a-z]\w*)`", text))
+    missing = [
+        name for name in names if not re.search(rf"\bclass {name}\b|^{name}\b", source, re.M)
+    ]
+    assert missing == []
+
+
 def test_the_program_on_the_library_page_learns():
     (program,) = re.findall(r"```python\n(.*?)```", page("library.md"), re.DOTALL)
     run = subprocess.run(

@@ -131,8 +131,12 @@ class NewAgent(Specification):
     name: ShortText = Field(description="for people", examples=["lake"])
     metadata: Metadata = Field(default={}, description="anything of yours, kept as it is")
     display: Display | None = Field(default=None, description="how pages draw a state")
-    question: Question | None = None
-    guidelines: Guidelines | None = None
+    question: Question | None = Field(
+        default=None, description="what labellers answer with good or bad, as one sentence"
+    )
+    guidelines: Guidelines | None = Field(
+        default=None, description="how to judge, as plain text of a page or less"
+    )
 
 
 class AgentChanges(Wire):
@@ -149,8 +153,12 @@ class AgentChanges(Wire):
     paused: StrictBool = Field(
         default_factory=bool, description="a paused agent starts no episodes; it still learns"
     )
-    question: Question | None = None
-    guidelines: Guidelines | None = None
+    question: Question | None = Field(
+        default=None, description="what labellers answer with good or bad, as one sentence"
+    )
+    guidelines: Guidelines | None = Field(
+        default=None, description="how to judge, as plain text of a page or less"
+    )
     examples: Examples | None = Field(
         default=None, description="episodes of this agent that are over; null shows none"
     )

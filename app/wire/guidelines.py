@@ -15,7 +15,6 @@ Question = Annotated[
         min_length=1,
         max_length=300,
         pattern=r"^[^\x00]*[^\s\x00][^\x00]*$",
-        description="what labellers answer with good or bad, as one sentence",
         examples=["Did it reach the flag without falling into a hole?"],
     ),
 ]
@@ -25,7 +24,6 @@ Guidelines = Annotated[
         min_length=1,
         max_length=10_000,
         pattern=r"^[^\x00]*[^\s\x00][^\x00]*$",
-        description="how to judge, as plain text of a page or less",
         examples=["Good: it stands at the flag at the end.\nBad: anything else."],
     ),
 ]
