@@ -244,7 +244,7 @@ def test_an_episode_has_the_history_of_its_label(client):
     client.put(path, json={"label": 0, "labeller": "bob", "comment": "it fell"})
     client.delete(path)
     shown = part(page(client, f"/episodes/{episode}"), "labels")
-    assert re.search(r"good . .* bad bob it fell .* withdrawn", shown)
+    assert re.search(r"good . .* bad bob . . it fell .* withdrawn", shown)
 
 
 def test_the_steps_of_a_long_episode_come_in_pages(client):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.errors import NotFound
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.runtime.ids import agent_id
+from app.service.runtime.ids import agent_id, episode_id
 from app.service.runtime.times import moment_or_none
 from app.storage.database import Database, ReadConnection
 from app.storage.queries import agents as agent_queries
@@ -38,7 +38,7 @@ class DeskViews:
         stored = await self._database.read(_read, episode.agent.number, episode.number)
         if stored is None:
             raise NotFound("episode", episode.id)
-        return _desk_episode(episode, stored)
+        return desk_episode(episode.agent, stored.agent, stored.episode, stored.recording)
 
 
 def _read(connection: ReadConnection, agent: int, number: int) -> _Stored | None:
@@ -49,13 +49,19 @@ def _read(connection: ReadConnection, agent: int, number: int) -> _Stored | None
     return _Stored(owner, episode, recording_queries.recording_row(connection, agent, number))
 
 
-def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
-    agent, row, recording = episode.agent, stored.episode.row, stored.recording
+def desk_episode(
+    agent: HostedAgent,
+    owner: AgentRow,
+    stored: StoredEpisode,
+    recording: RecordingRow | None,
+) -> DeskEpisode:
+    """An episode as the player draws it."""
+    row = stored.row
     return DeskEpisode(
-        id=episode.id,
-        number=episode.number,
+        id=episode_id(agent.number, row.number),
+        number=row.number,
         agent=agent_id(agent.number),
-        agent_name=stored.agent.name,
+        agent_name=owner.name,
         external_id=row.external_id,
         mode=row.mode,
         verdicts=row.labels_given,
@@ -64,11 +70,11 @@ def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
         finished_at=moment_or_none(row.finished_at),
         horizon=agent.horizon,
         terminated=row.ended,
-        question=stored.agent.question,
-        guidelines=stored.agent.guidelines,
-        guidelines_version=stored.agent.guidelines_version,
-        examples=Examples.model_validate(stored.agent.examples or {}),
-        display=stored.agent.display,
+        question=owner.question,
+        guidelines=owner.guidelines,
+        guidelines_version=owner.guidelines_version,
+        examples=Examples.model_validate(owner.examples or {}),
+        display=owner.display,
         box=_box(agent),
         steps=[
             DeskStep(
@@ -78,7 +84,7 @@ def _desk_episode(episode: HostedEpisode, stored: _Stored) -> DeskEpisode:
                 choice=step.action,
                 actor="policy" if step.actor is None else step.actor.value,
             )
-            for step in stored.episode.steps
+            for step in stored.steps
         ],
         final=_final(agent, row),
         recording=None

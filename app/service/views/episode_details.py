@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from app.errors import NotFound
 from app.service.runtime.cache import Cache
-from app.service.runtime.ids import read_episode_id
+from app.service.runtime.ids import episode_id, read_episode_id
 from app.service.views.agents import agent_view
 from app.service.views.curves import policy_point
+from app.service.views.desk import desk_episode
 from app.service.views.episodes import (
     Hidden,
     Prediction,
@@ -26,6 +27,7 @@ from app.storage.queries import recordings as recording_queries
 from app.storage.queries.episodes import StoredEpisode
 from app.storage.rows import Actor, AgentRow, RecordingRow, VersionRow
 from app.wire.agents import AgentView
+from app.wire.desk import DeskEpisode
 from app.wire.episodes import EpisodeSummary, LabelChange, LabelView
 from app.wire.insight import PolicyPoint
 
@@ -64,6 +66,9 @@ class EpisodeDetails:
     prediction: Prediction | None
     prediction_is_hidden: bool
     labels_are_hidden: bool
+    drawn: DeskEpisode  # for the player
+    previous: str | None  # the ids of its neighbours
+    next: str | None
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,9 @@ class EpisodeDetailViews:
             prediction=await asyncio.to_thread(predict, stored.episode, insight),
             prediction_is_hidden=hidden.prediction,
             labels_are_hidden=hidden.labels,
+            drawn=desk_episode(hosted, stored.agent, stored.episode, stored.recording),
+            previous=episode_id(agent, number - 1) if number else None,
+            next=episode_id(agent, number + 1) if number + 1 < stored.agent.episodes else None,
         )
 
 

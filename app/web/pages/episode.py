@@ -9,20 +9,22 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from app.api.http.auth import READ, READ_EPISODES
+from app.api.http.auth import JUDGE, READ, READ_EPISODES
 from app.api.http.dependencies import EpisodeDetailViews
 from app.errors import InvalidValue
-from app.service.access.keys import Caller
+from app.service.access.keys import ANYONE, Caller
 from app.service.views.episode_details import EpisodeDetails, PlayedStep, Visit
 from app.service.views.episodes import Prediction
 from app.web.pages.sign_in import PageRoute, page_guard
 from app.web.render.templates import render
 from app.web.render.wording import ACTORS, Names, words
+from app.wire.base import JsonObject
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 _STEPS = 200  # listed at once
 _STRONGEST = 3  # moments that are named first
+_JUDGED = ("awaiting_label", "labelled", "completed")  # statuses that take a label
 _MOST_DRAWN = 2000  # steps of a path on a grid
 
 
@@ -70,8 +72,42 @@ async def episode_page(
         final=final,
         path_points=_path_points(details),
         metadata=json.dumps(details.episode.metadata, indent=2, ensure_ascii=False),
+        stage=_stage(details),
+        can_judge=caller.may(JUDGE) and details.episode.status in _JUDGED,
+        named=caller is not ANYONE,
         **words(),
     )
+
+
+@router.get("/episodes/{episode}/compare")
+async def compare_page(
+    request: Request,
+    episode: str,
+    views: EpisodeDetailViews,
+    caller: Annotated[Caller, page_guard(READ_EPISODES)],
+    number: Annotated[str, Query(max_length=20)] = "0",
+) -> Response:
+    """Two episodes of an agent side by side."""
+    if not (number.isascii() and number.isdigit()):
+        raise InvalidValue("?number", "the number of an episode")
+    sees_everything = caller.may(READ)
+    first = await views.read(episode, sees_everything)
+    other = f"{episode.rpartition('_')[0]}_{int(number)}"
+    second = await views.read(other, sees_everything)
+    return render(
+        request,
+        "compare.html",
+        agent=first.agent,
+        both=[(one, _stage(one)) for one in (first, second)],
+        **words(),
+    )
+
+
+def _stage(details: EpisodeDetails) -> JsonObject:
+    """The data of the player: the episode, and what each moment adds to the prediction."""
+    prediction = details.prediction
+    shares = None if prediction is None else [*prediction.shares, prediction.after_end]
+    return {"episode": details.drawn.model_dump(mode="json"), "shares": shares}
 
 
 def _moments(details: EpisodeDetails, names: Names) -> list[Moment]:

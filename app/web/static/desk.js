@@ -6,6 +6,7 @@ import { Guide } from "./guide.js";
 import { words } from "./model.js";
 import { Past, wordOf } from "./past.js";
 import { Player } from "./player.js";
+import { recordingElement } from "./recording.js";
 import { Stopwatch } from "./stopwatch.js";
 import { onSwipe } from "./swipe.js";
 
@@ -212,26 +213,13 @@ function showFacts() {
 
 function showEpisode() {
   const { recording } = shown;
-  const film = recording ? recordingElement(recording) : null;
+  const film = recording ? recordingElement(shown) : null;
   at("recording").hidden = !recording;
   at("recording").replaceChildren(...(film ? [film] : []));
   at("toggle-steps").hidden = !recording;
   const drawn = !recording;
   player.load(shown, { film: film instanceof HTMLVideoElement ? film : null, drawn });
   showSteps(drawn);
-}
-
-function recordingElement({ media_type, version }) {
-  const isVideo = media_type.startsWith("video/");
-  const film = document.createElement(isVideo ? "video" : "img");
-  if (isVideo) {
-    Object.assign(film, { muted: true, playsInline: true, preload: "auto" });
-    film.setAttribute("aria-label", "Recording of the episode");
-  } else {
-    film.alt = "Recording of the episode";
-  }
-  film.src = `${root}/v1/episodes/${shown.id}/recording?v=${version}`;
-  return film;
 }
 
 function showSteps(open) {

@@ -41,7 +41,7 @@ export class Player {
     this.outcome = outcomeOf(episode, this.places);
     this.film = film;
     this.drawn = drawn;
-    this.picture = draw(this.parts.drawing, episode, this.places, this.outcome, (i) => this.#jump(i));
+    this.picture = draw(this.parts.drawing, episode, this.places, this.outcome, (i) => this.jump(i));
     this.last = this.places.length > 1 || !film ? this.places.length - 1 : FILM_PARTS;
     this.parts.scrub.max = Math.max(0, this.last);
     this.#showPlayer();
@@ -52,7 +52,8 @@ export class Player {
     if (!quiet) this.play();
   }
 
-  #jump(i) {
+  /** Stop, and show one moment. */
+  jump(i) {
     this.pause();
     this.show(i);
   }

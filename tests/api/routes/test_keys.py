@@ -89,6 +89,7 @@ PAGES = {
     "GET /agents/{agent}": READ,
     "GET /agents/{agent}/map": READ,
     "GET /episodes/{episode}": READ_EPISODES,
+    "GET /episodes/{episode}/compare": READ_EPISODES,
     "GET /labellers": READ,
     "GET /label": JUDGE,
 }
