@@ -1,7 +1,7 @@
 """The predicted cost of one learning job: fit, plan, and pack what was learned.
 
-The constants were measured with `python -m benchmarks.admission` on one core of a server
-processor. `slowness` says how much slower this machine is.
+The constants were measured on one core of a server processor, where `python -m benchmarks.cost`
+compares them with what jobs take. `slowness` says how much slower this machine is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 
-_PROBE_SECONDS = 0.0115  # that `_probe` takes on the machine where the constants were measured
+_PROBE_SECONDS = 0.0085  # that `_probe` takes on the machine where the constants were measured
 _FASTEST, _SLOWEST = 0.5, 20.0  # what a probe may say; a wilder one was disturbed
 
 
@@ -58,7 +58,7 @@ def reading_cost(steps: int) -> Cost:
 @cache
 def slowness() -> float:
     """How many times longer this machine takes than the one of the constants; measured once."""
-    found = min(_probe() for _ in range(3)) / _PROBE_SECONDS
+    found = min(_probe() for _ in range(5)) / _PROBE_SECONDS
     return min(max(found, _FASTEST), _SLOWEST)
 
 

@@ -65,7 +65,7 @@ def bare_server() -> Server:
     return Server(["benchmarks.serving.servers"], {})
 
 
-def plaudit_server(folder: Path, synchronous: str) -> Server:
+def plaudit_server(folder: Path, synchronous: str, **settings: str) -> Server:
     """The product on a database in ``folder``, with its learning processes ready."""
     folder.mkdir(parents=True, exist_ok=True)
     server = Server(
@@ -77,6 +77,7 @@ def plaudit_server(folder: Path, synchronous: str) -> Server:
             "PLAUDIT_LEARNING_PROCESSES": "1",
             "PLAUDIT_MOST_PLANS": "1",
             "PLAUDIT_LOG_LEVEL": "warning",
+            **settings,
         },
     )
     deadline = time.monotonic() + START_SECONDS
