@@ -19,6 +19,7 @@ from app.storage.blobs.folder import FolderBlobs
 from app.storage.blobs.recordings import recordings_folder
 from app.storage.commands.probe import ProbeWrite
 from app.storage.migrations import current_revision, migrate, newest_revision
+from app.storage.pieces import DropPieces, cut
 from app.storage.unit_of_work import Command, UnitOfWork
 from app.storage.writer import Writer
 
@@ -83,6 +84,21 @@ class Database:
             await asyncio.wait_for(self.commit(ProbeWrite()), _PROBE_SECONDS)
         except TimeoutError as error:
             raise StorageUnavailable(f"a write takes longer than {_PROBE_SECONDS:g} s") from error
+
+    async def store_large(self, agent: int, content: bytes) -> bytes:
+        """Store large bytes of an agent piece by piece; returns what a row holds instead of them.
+
+        Small bytes are returned as they are.
+        """
+        commands, reference = cut(agent, content)
+        for command in commands:  # one after the other: other writes take their turn
+            await self.commit(command)
+        return reference
+
+    async def drop_pieces(self, agent: int) -> None:
+        """Remove the pieces of an agent's bytes that no row refers to any more."""
+        while await self.commit(DropPieces(agent)):
+            pass
 
     async def close(self) -> None:
         """Commit what waits, and release the database."""

@@ -278,6 +278,15 @@ knowledge = Table(
     Column("insight", Blob),  # tables to explain with
 )
 
+pieces = Table(
+    "pieces",  # of policies, snapshots and insights that are too large for one row
+    metadata,
+    _agent(),
+    Column("blob", BigInteger, primary_key=True, autoincrement=False),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("content", Blob, nullable=False),
+)
+
 keys = Table(
     "keys",
     metadata,
@@ -343,6 +352,7 @@ OWNED = (
     versions,
     maps,
     knowledge,
+    pieces,
     recordings,
 )
 """The tables whose rows belong to an agent and are deleted with it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import replace
 
 from app.errors import PlauditError
 from app.metrics import Metrics
@@ -40,7 +41,8 @@ class Publisher:
             return
         plans = await asyncio.to_thread(_hosted_plans, result)
         unpacked = time.perf_counter()
-        command = _policy(note, result, now_milliseconds(), replaces=not agent.plans)
+        stored = await self._in_pieces(result)
+        command = _policy(note, stored, now_milliseconds(), replaces=not agent.plans)
         await self._store(agent, command, plans)
         await self._drop_old_plans(agent)
         done = time.perf_counter()
@@ -54,6 +56,16 @@ class Publisher:
                 "plans": len(result.plans),
                 "milliseconds": {name: round(1000 * value, 2) for name, value in parts.items()},
             },
+        )
+
+    async def _in_pieces(self, result: LearningResult) -> LearningResult:
+        """The result with references to its large bytes, which are stored before it."""
+        store, agent = self._database.store_large, result.agent
+        return replace(
+            result,
+            plans=[replace(plan, policy=await store(agent, plan.policy)) for plan in result.plans],
+            insight=None if result.insight is None else await store(agent, result.insight),
+            snapshot=None if result.snapshot is None else await store(agent, result.snapshot),
         )
 
     async def _store(
@@ -74,6 +86,7 @@ class Publisher:
         """Drop plans after the commit, because an episode may just have started on one of them."""
         try:
             await self._database.commit(DropOldPlans(agent.number, agent.version))
+            await self._database.drop_pieces(agent.number)
         except PlauditError:
             log.warning("old plans are kept for now", extra={"agent": agent.id})
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlalchemy import Connection, select
 
+from app.storage.pieces import joined
 from app.storage.rows import PlanRow, VersionRow, columns_of, typed, typed_or_none
 from app.storage.schema import knowledge, maps, plans, versions
 
@@ -16,7 +18,8 @@ _versions = select(*columns_of(VersionRow, versions))
 def plan_rows(connection: Connection, agent: int, version: int) -> list[PlanRow]:
     """The plans of one version."""
     query = _plans.where(plans.c.agent == agent, plans.c.version == version)
-    return typed(PlanRow, connection.execute(query.order_by(plans.c.episode)).all())
+    rows = typed(PlanRow, connection.execute(query.order_by(plans.c.episode)).all())
+    return [_whole(connection, row) for row in rows]
 
 
 def plan_row(connection: Connection, agent: int, version: int, episode: int) -> PlanRow | None:
@@ -24,7 +27,13 @@ def plan_row(connection: Connection, agent: int, version: int, episode: int) -> 
     query = _plans.where(
         plans.c.agent == agent, plans.c.version == version, plans.c.episode == episode
     )
-    return typed_or_none(PlanRow, connection.execute(query).one_or_none())
+    row = typed_or_none(PlanRow, connection.execute(query).one_or_none())
+    return None if row is None else _whole(connection, row)
+
+
+def _whole(connection: Connection, row: PlanRow) -> PlanRow:
+    """A plan with its policy, which may be stored in pieces."""
+    return replace(row, policy=joined(connection, row.agent, row.policy))
 
 
 def version_row(connection: Connection, agent: int, version: int) -> VersionRow | None:
@@ -74,4 +83,5 @@ def insights_of(connection: Connection, chosen: Sequence[int]) -> dict[int, byte
     query = select(knowledge.c.agent, knowledge.c.insight).where(
         knowledge.c.agent.in_(chosen), knowledge.c.insight.is_not(None)
     )
-    return {row.agent: row.insight for row in connection.execute(query)}
+    found = connection.execute(query).all()
+    return {row.agent: joined(connection, row.agent, row.insight) for row in found}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
+from app.storage.pieces import joined
 from app.storage.queries.steps import steps_of
 from app.storage.rows import (
     EpisodeRow,
@@ -57,7 +58,9 @@ def newest_snapshot(connection: Connection, agent: int) -> tuple[bytes | None, i
     """The last snapshot of what an agent knows, and the event it was taken after."""
     query = select(knowledge.c.snapshot, knowledge.c.snapshot_event)
     row = connection.execute(query.where(knowledge.c.agent == agent)).one_or_none()
-    return (None, 0) if row is None or row.snapshot is None else (row.snapshot, row.snapshot_event)
+    if row is None or row.snapshot is None:
+        return None, 0
+    return joined(connection, agent, row.snapshot), row.snapshot_event
 
 
 def played_episodes(
@@ -121,4 +124,4 @@ def pending_policies(connection: Connection, agent: int) -> list[bytes]:
         .order_by(episodes.c.number.desc())
         .limit(_PENDING)
     )
-    return list(connection.execute(query).scalars())
+    return [joined(connection, agent, policy) for policy in connection.execute(query).scalars()]
