@@ -25,6 +25,14 @@ function uniform(seed, episode, step) {
 
 const hold = (x, low, high) => Math.min(Math.max(x, low), high);
 
+// One of the actions that are possible in a state, all as likely.
+function draw(p, actions, s, u) {
+  if (!p.allowed) return Math.floor(u * actions);
+  const row = p.allowed[Array.isArray(s) ? 0 : s];
+  const possible = row.flatMap((allowed, a) => (allowed ? [a] : []));
+  return possible[Math.floor(u * possible.length)];
+}
+
 // The policy inside another one: its arrays have names that begin with `inner.`.
 function innerOf(p) {
   const found = Object.entries(p).filter(([name]) => name.startsWith("inner."));
@@ -34,7 +42,7 @@ function innerOf(p) {
 // Each kind: (policy, step, state, memory, u) -> [action, memory]; the memory is null at first.
 // With `done`, the action that somebody else did, the memory is the one after that.
 const kinds = {
-  uniform: (p, t, s, memory, u, done) => [done ?? Math.floor(u * p.actions), memory],
+  uniform: (p, t, s, memory, u, done) => [done ?? draw(p, p.actions, s, u), memory],
 
   markov: (p, t, s, memory, u, done) => [done ?? p.actions[t][s], memory],
 
@@ -66,7 +74,7 @@ const kinds = {
     const edge = memory ?? 0;
     const keys = p.keys.slice(p.levels[t], p.levels[t + 1]);
     const node = edge === -1 ? -1 : keys.indexOf(edge * states + s);
-    if (node === -1) return [done ?? Math.floor(u * actions), -1];
+    if (node === -1) return [done ?? draw(p, actions, s, u), -1];
     const a = done ?? p.choices[p.levels[t] + node];
     return [a, node * actions + a];
   },
@@ -102,7 +110,7 @@ const kinds = {
       u = (u - p.chance) / (1 - p.chance);
     }
     if (c > 0) {
-      const explored = p.tables.length ? p.tables[c - 1][t][s] : Math.floor(u * p.actions);
+      const explored = p.tables.length ? p.tables[c - 1][t][s] : draw(p, p.actions, s, u);
       return [done ?? explored, [c, inside]];
     }
     const inner = innerOf(p);
@@ -112,29 +120,45 @@ const kinds = {
 
   network(p, t, s, memory, u, done) {
     if (done !== undefined) return [done, memory];
-    let x = s.map((value, i) => {
-      const low = p.low[i], range = p.high[i] - p.low[i];
-      const held = hold(value, low - 4.5 * range, p.high[i] + 4.5 * range);
-      return p.scaled ? (2 * (held - low)) / range - 1 : held;
-    });
-    const bend = p.activation === "tanh" ? Math.tanh : (z) => Math.max(0, z);
-    const count = Object.keys(p).filter((name) => name.startsWith("weights.")).length;
-    for (let i = 0; i < count; i++) {
-      const weights = p[`weights.${i}`];
-      x = p[`biases.${i}`].map((bias, k) => x.reduce((sum, v, j) => sum + v * weights[j][k], 0) + bias);
-      if (i < count - 1) x = x.map(bend);
-    }
-    const most = Math.max(...x);
-    const chances = x.map((z) => Math.exp(z - most));
-    const whole = chances.reduce((sum, chance) => sum + chance, 0);
+    const chances = chancesOf(p, s);
     let total = 0;
     for (let a = 0; a < chances.length; a++) {
-      total += chances[a] / whole;
+      total += chances[a];
       if (u < total) return [a, memory];
     }
     return [chances.length - 1, memory];
   },
 };
+
+// The probability of each action, by a network.
+function chancesOf(p, s) {
+  let x = s.map((value, i) => {
+    const low = p.low[i], range = p.high[i] - p.low[i];
+    const held = hold(value, low - 4.5 * range, p.high[i] + 4.5 * range);
+    return p.scaled ? (2 * (held - low)) / range - 1 : held;
+  });
+  const bend = p.activation === "tanh" ? Math.tanh : (z) => Math.max(0, z);
+  const count = Object.keys(p).filter((name) => name.startsWith("weights.")).length;
+  for (let i = 0; i < count; i++) {
+    const weights = p[`weights.${i}`];
+    x = p[`biases.${i}`].map((bias, k) => x.reduce((sum, v, j) => sum + v * weights[j][k], 0) + bias);
+    if (i < count - 1) x = x.map(bend);
+  }
+  const most = Math.max(...x);
+  const weights = x.map((z) => Math.exp(z - most));
+  const whole = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight) => weight / whole);
+}
+
+// Another action where the policy's own is not allowed; `u` is the step's second number.
+function anotherAction(p, s, u, allowed) {
+  const chances = p.kind === "network" ? chancesOf(p, s) : null;
+  const weights = allowed.map((a) => (chances ? chances[a] : 1));
+  const aim = u * weights.reduce((sum, weight) => sum + weight, 0);
+  let total = 0;
+  const place = weights.findIndex((weight) => aim < (total += weight));
+  return allowed[place === -1 ? allowed.length - 1 : place];
+}
 
 // A state as it is sent, as a policy takes it.
 function read(space, state) {
@@ -158,23 +182,30 @@ class Playing {
   }
 
   // The action to do now. With `action` the caller acts itself; `executed` is what was done in the
-  // step before, where it was not the answer. The policy goes on from what was done.
-  act(state, { action, executed } = {}) {
+  // step before, where it was not the answer. The policy goes on from what was done. `allowed` are
+  // the actions that are possible now.
+  act(state, { action, executed, allowed } = {}) {
     const { actions } = this.document;
     if (executed !== undefined)
       this.memory = this.choose(this.step - 1, this.before.state, this.before.memory, executed)[1];
     this.before = { state, memory: this.memory };
-    const [index, memory] = this.choose(this.step, state, this.memory, action);
+    const [index, memory] = this.choose(this.step, state, this.memory, action, allowed);
     this.memory = memory;
     this.step += 1;
     return actions.kind === "labels" ? actions.values[index] : index;
   }
 
-  choose(step, state, memory, action) {
+  choose(step, state, memory, action, allowed) {
     const { policy, states, actions, seed } = this.document;
-    const u = uniform(seed, this.number, step);
-    const done = actions.kind === "labels" && action !== undefined ? actions.values.indexOf(action) : action;
-    return kinds[policy.kind](policy, step, read(states, state), memory, u, done);
+    const indexOf = (one) => (actions.kind === "labels" ? actions.values.indexOf(one) : one);
+    const u = uniform(seed, this.number, step), s = read(states, state);
+    const play = (done) => kinds[policy.kind](policy, step, s, memory, u, done);
+    if (action !== undefined) return play(indexOf(action));
+    const [chosen, after] = play();
+    const limit = this.document.allowed?.find((one) => one.state === s)?.actions;
+    const possible = allowed?.map(indexOf).filter((a) => !limit || limit.includes(a)).sort((a, b) => a - b);
+    if (!possible || possible.includes(chosen)) return [chosen, after];
+    return play(anotherAction(policy, s, uniform(seed, this.number, step + 2 ** 32), possible));
   }
 }
 

@@ -44,6 +44,8 @@ def to_c(document):
     kind = inner["kind"]
     if kind not in KINDS:
         raise ValueError(f"Policies of the kind {kind!r} are not for C; known: {', '.join(KINDS)}.")
+    if "allowed" in inner:
+        raise ValueError("Random actions with limits are not for C. Ask for the mode exploit.")
     states, actions = size(document["states"]), size(document["actions"])
     if actions > 256:
         raise ValueError(f"{actions} actions do not fit one byte; at most 256 do.")

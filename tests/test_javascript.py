@@ -16,11 +16,11 @@ from tests.test_docs import HORIZON, POLICIES, STATES
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PLAY = """
 const { kinds, uniform, Player } = require("./policy.js");
-const { policy, states, document } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const { policy, states, document, allowed } = JSON.parse(require("fs").readFileSync(0, "utf8"));
 const taken = [];
 if (document) {
   const playing = new Player(document).play();
-  for (const state of states) taken.push(playing.act(state));
+  states.forEach((state, i) => taken.push(playing.act(state, { allowed: allowed?.[i] })));
 } else {
   states.forEach((episode, number) => {
     let action, memory = null;
@@ -92,4 +92,37 @@ def test_it_plays_an_episode_of_a_real_server(shared_server, spaces, states):
                 document = plain.get(address).json()
             expected = [episode.act(state) for state in states]
         assert node(document=document, states=states) == expected
+        agent.delete()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"algorithm": {"kind": "thompson"}},
+        {"algorithm": "uniform", "allowed": [{"state": 1, "actions": [0, 2]}], "features": None},
+        {
+            "algorithm": {"kind": "reinforce", "output_scale": 3.0},
+            "states": {"kind": "box", "low": [0], "high": [3]},
+            "features": None,
+        },
+    ],
+    ids=["thompson", "uniform", "reinforce"],
+)
+def test_it_keeps_to_what_is_allowed_as_the_server_does(shared_server, kind):
+    states = [0, 1, 2, 3, 1]
+    if "states" in kind:
+        states = [[float(state)] for state in states]
+    allowed = [[2], [1, 0], [0, 1, 2], [2, 1], [0]]
+    with plaudit.Client(shared_server.url) as client:
+        view = client.create_agent(**LAKE | {"name": "node", "actions": 3} | kind)
+        agent = client.agent(view.id)
+        for _ in range(5):
+            with agent.episode() as episode:
+                address = f"/v1/agents/{agent.id}/policy?episode={episode.id}"
+                with shared_server.client() as plain:
+                    document = plain.get(address).json()
+                pairs = list(zip(states, allowed, strict=True))
+                expected = [episode.act(state, allowed=possible) for state, possible in pairs]
+            assert node(document=document, states=states, allowed=allowed) == expected
+            assert all(a in one for a, one in zip(expected, allowed, strict=True))
         agent.delete()

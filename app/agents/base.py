@@ -19,7 +19,7 @@ from app.agents.insight import Insight, pack_insight
 from app.agents.options import Options
 from app.agents.spec import AgentSpec
 from app.errors import InvalidValue
-from app.learning.arrays import Arrays, Floats, pack_arrays, unpack_arrays
+from app.learning.arrays import Arrays, Booleans, Floats, pack_arrays, unpack_arrays
 from app.learning.features.base import FeatureMap
 from app.learning.spaces import Spaces
 from app.learning.trajectory import Trajectory
@@ -56,6 +56,7 @@ class Agent(ABC, Generic[AnyOptions]):
         observed = spec.observations
         self.experience = Experience(self.spaces, None if observed is None else observed.size)
         self.given_start = _start(spec)
+        self.allowed = _allowed(spec)  # (S, A): the possible actions; None: every action
         self.given_features: FeatureMap | None = None  # None also where the client chose `auto`
         if spec.features is not None:
             self.given_features = build_features(spec.features, self.spaces)
@@ -171,6 +172,21 @@ class Agent(ABC, Generic[AnyOptions]):
 
     def _load_own(self, arrays: Arrays) -> None:
         """Load what ``_own_arrays`` returned."""
+
+
+def _allowed(spec: AgentSpec) -> Booleans | None:
+    """The possible actions of each state; None where every action is."""
+    if not spec.allowed:
+        return None
+    allowed = np.ones((spec.states, spec.actions), dtype=np.bool_)
+    for state, actions in spec.allowed:
+        if not 0 <= state < spec.states:
+            raise InvalidValue("allowed", f"states from 0 to {spec.states - 1}")
+        if not actions or not all(0 <= action < spec.actions for action in actions):
+            raise InvalidValue("allowed", f"for each state at least one of {spec.actions} actions")
+        allowed[state] = False
+        allowed[state, list(actions)] = True
+    return allowed
 
 
 def _start(spec: AgentSpec) -> Floats | None:

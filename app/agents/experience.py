@@ -124,6 +124,7 @@ class Experience:
             "states": np.concatenate(none + states).astype(np.int32),
             "actions": np.concatenate(none + actions).astype(np.int32),
             "foreign": _foreign_steps(played),
+            "allowed": _allowed_steps(played, self.spaces.actions),
             "changes": np.array(self.changes, dtype=np.int64).reshape(-1, 4),
         }
 
@@ -138,11 +139,13 @@ class Experience:
             actions = np.split(arrays["actions"].astype(np.int64), cuts)
             ends = zip(arrays["finals"].tolist(), arrays["ended"].tolist(), strict=True)
             seen, last = self._observations(arrays, cuts), self._final_observations(arrays)
-            others = _foreign_of(arrays, cuts)
-            for number, s, a, end, o, final, foreign in zip(
-                arrays["episodes"].tolist(), states, actions, ends, seen, last, others, strict=False
+            others, possible = _foreign_of(arrays, cuts), _allowed_of(arrays, cuts)
+            rest = zip(seen, last, others, possible, strict=False)
+            for number, s, a, end, more in zip(
+                arrays["episodes"].tolist(), states, actions, ends, rest, strict=False
             ):
-                self.episodes[number] = Trajectory(s, a, end[0], end[1], o, final, foreign)
+                final, ended = end
+                self.episodes[number] = Trajectory(s, a, final, ended, *more)
             for change in (LabelUpdate(*row) for row in arrays["changes"].tolist()):
                 if change.sign > 0:
                     self.labels[change.episode, change.slot] = change.label
@@ -198,3 +201,28 @@ def _foreign_of(
     if len(stored) != int(arrays["lengths"].sum()):
         raise InvalidValue("foreign", "one entry for every step")
     return [part if part.any() else None for part in np.split(stored, cuts)]
+
+
+def _allowed_steps(played: Sequence[Trajectory], actions: int) -> Booleans:
+    """The possible actions of the steps of all episodes; empty if everything was possible."""
+    if all(episode.allowed is None for episode in played):
+        return np.empty((0, actions), dtype=np.bool_)
+    parts = [
+        np.ones((len(episode), actions), dtype=np.bool_)
+        if episode.allowed is None
+        else episode.allowed
+        for episode in played
+    ]
+    return np.concatenate(parts)
+
+
+def _allowed_of(
+    arrays: Mapping[str, NDArray[Any]], cuts: NDArray[np.int64]
+) -> Sequence[Booleans | None]:
+    """The possible actions of the steps of each episode; earlier snapshots have none."""
+    stored = arrays.get("allowed")
+    if stored is None or not len(stored):
+        return [None] * len(arrays["episodes"])
+    if len(stored) != int(arrays["lengths"].sum()):
+        raise InvalidValue("allowed", "one row for every step")
+    return [None if part.all() else part for part in np.split(stored, cuts)]

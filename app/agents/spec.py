@@ -53,6 +53,7 @@ class AgentSpec(Strict):
     algorithm: Algorithm = Field(default_factory=AGENT_KINDS[DEFAULT_KIND])
     seed: int = Field(default=0, ge=0, lt=2**63, strict=True)
     initial_states: tuple[float, ...] | None = None  # a distribution over the states
+    allowed: tuple[tuple[int, tuple[int, ...]], ...] = ()  # states and their possible actions
 
     @model_validator(mode="before")
     @classmethod
@@ -69,5 +70,7 @@ class AgentSpec(Strict):
             raise InvalidValue("states", "numbers without bins: this kind sees them as they are")
         if not observes and self.observations is not None:
             raise InvalidValue("states", "bins for every number: this kind counts states")
+        if observes and self.allowed:
+            raise InvalidValue("allowed", "nothing: this kind sees numbers. Send it with each step")
         if observes and self.states != 1:
             raise InvalidValue("states", "1, because observations take their place")

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+SECOND_NUMBER = 1 << 32
+"""Added to a step's number: the address of its second random number."""
+
 _MASK = (1 << 64) - 1
 _GOLDEN = 0x9E3779B97F4A7C15
 

@@ -30,6 +30,7 @@ class Trajectory:
     observations: Floats | None = None  # (n, k)
     final_observation: Floats | None = None  # (k,): what the last action led to, if reported
     foreign: Booleans | None = None  # (n,): steps in which somebody else acted; None: in none
+    allowed: Booleans | None = None  # (n, A): what was possible; None: everything in every step
 
     @classmethod
     def observed(
@@ -39,10 +40,11 @@ class Trajectory:
         ended: bool = False,
         final: Floats | None = None,
         foreign: Booleans | None = None,
+        allowed: Booleans | None = None,
     ) -> Trajectory:
         """An episode of an agent that sees numbers; ``final`` (k,) is the last, if reported."""
         states = np.zeros(len(actions), dtype=np.int64)
-        return cls(states, actions, UNREPORTED, ended, observations, final, foreign)
+        return cls(states, actions, UNREPORTED, ended, observations, final, foreign, allowed)
 
     @property
     def is_reported(self) -> bool:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.errors import InvalidValue
-from app.learning.arrays import Floats
+from app.learning.arrays import Booleans, Floats
 from app.learning.world.model import PROBABILITY_TOLERANCE, TransitionModel
 from app.learning.world.policy import Policy
 
@@ -41,6 +41,7 @@ class PlanningProblem:
     offset: float = 0.0  # the model's intercept
     widths: Floats | None = None  # (H, S, A): v, only for reward space; v >= 0
     ended_widths: Floats | None = None  # (H + 1, S + 1)
+    allowed: Booleans | None = None  # (S, A): the possible actions, where `limit` was applied
 
     def __post_init__(self) -> None:
         S, A = self.transitions.states, self.transitions.actions

@@ -5,7 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictBool, StrictFloat, model_validator
+from pydantic import (
+    Field,
+    StrictBool,
+    StrictFloat,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from app.agents.kinds import AGENT_KINDS, Algorithm, FullAlgorithm, default_kind
 from app.agents.kinds import DEFAULT_KIND as DEFAULT_KIND  # pages and the API ask for it here
@@ -26,6 +33,7 @@ from app.wire.evaluations import EvaluationView
 from app.wire.guidelines import Examples, Guidelines, Question
 from app.wire.specification.display import Display
 from app.wire.specification.features import Features, NamedState
+from app.wire.specification.limits import Allowed, Fallback
 from app.wire.specification.spaces import ActionSpace, FullActionSpace, FullStateSpace, StateSpace
 
 
@@ -48,6 +56,13 @@ class Distribution(Strict):
 
 class Specification(Strict):
     """Everything that fixes how an agent learns and acts."""
+
+    @field_validator("deadline_ms")
+    @classmethod
+    def _deadline_has_a_fallback(cls, deadline: int | None, info: ValidationInfo) -> int | None:
+        if deadline is not None and info.data.get("fallback_action") is None:
+            raise ValueError("a fallback_action too: it is what is done after the deadline")
+        return deadline
 
     @model_validator(mode="before")
     @classmethod
@@ -117,6 +132,29 @@ class Specification(Strict):
         description="ISO 8601 duration after whose start an episode that still runs is abandoned; "
         "its transitions count",
         examples=["PT1H"],
+    )
+    allowed: Allowed = Field(
+        default=(),
+        description="the actions that are possible in some states; in all others every action is. "
+        "Never another one is chosen or planned",
+    )
+    fallback_action: Fallback | None = Field(
+        default=None,
+        description="done where no policy is ready within `deadline_ms`: one action, or one for "
+        "each state",
+        examples=[0],
+    )
+    deadline_ms: Annotated[int, Field(ge=1, le=60_000, strict=True)] | None = Field(
+        default=None,
+        description="how long a start or a step waits for a policy; takes a `fallback_action`, "
+        "where it is 100 by default",
+        examples=[50],
+    )
+    max_exploration: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=1.0,
+        description="the largest share of episodes that may play anything but the policy without "
+        "exploration",
+        examples=[0.1],
     )
     wait: Wait = Field(
         default=True,

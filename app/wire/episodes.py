@@ -24,7 +24,7 @@ from app.wire.base import (
     Wait,
     Wire,
 )
-from app.wire.steps import StepAnswer
+from app.wire.steps import AllowedNow, StepAnswer
 
 
 class NewEpisode(Wire):
@@ -57,13 +57,16 @@ class NewEpisode(Wire):
     action: Action | None = Field(
         default=None, description="with `state`: the client acts itself and does this first"
     )
+    allowed: AllowedNow | None = Field(
+        default=None, description="with `state`: the actions that are possible in the first step"
+    )
 
-    @field_validator("action")
+    @field_validator("action", "allowed")
     @classmethod
-    def _first_step_has_a_state(cls, action: Action | None, info: ValidationInfo) -> Action | None:
-        if action is not None and info.data.get("state") is None:
+    def _first_step_has_a_state(cls, given: object, info: ValidationInfo) -> object:
+        if given is not None and info.data.get("state") is None:
             raise ValueError("a state too: both belong to the first step")
-        return action
+        return given
 
     @field_validator("labels_wanted")
     @classmethod
@@ -132,6 +135,9 @@ class StepView(Answer):
     actor: Literal["policy", "client", "override", "fallback"] = Field(
         description="who acted: `client` sent the step with its action, `override` means that "
         "another action than the answer was executed, `fallback` that no policy was ready in time"
+    )
+    allowed: list[Action] | None = Field(
+        description="the actions that the client allowed in this step; null where it said nothing"
     )
     share: float | None = Field(
         description="what it adds to the predicted log-odds of a good label"

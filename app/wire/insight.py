@@ -66,6 +66,13 @@ class ModelView(Answer):
     optimism: OptimismView | None = Field(description="of the kinds that are optimistic")
 
 
+class PossibleActions(Answer):
+    """The possible actions of one state, by their indices."""
+
+    state: int = Field(description="the index of the state")
+    actions: list[int] = Field(description="the indices of its actions, in ascending order")
+
+
 class PolicyView(Answer):
     """A policy that a client can run by itself."""
 
@@ -78,6 +85,9 @@ class PolicyView(Answer):
     generator: Literal["splitmix64"] = Field(description="how random numbers are made")
     states: JsonObject = Field(description="how states are sent")
     actions: JsonObject = Field(description="the action of each number")
+    allowed: list[PossibleActions] = Field(
+        description="states in which not every action is possible; the policy keeps to them"
+    )
     policy: JsonObject = Field(description="`kind` and its arrays")
 
 

@@ -11,6 +11,9 @@ from app.wire.problems import Problem
 
 _ACTION = "the client acts itself and does this now, as a demonstration does; it is recorded"
 _EXECUTED = "what was done in the step before, where it was not the answer"
+_ALLOWED = "the actions that are possible now; none but these is answered"
+
+AllowedNow = Annotated[list[Action], Field(min_length=1, max_length=65_535)]
 
 
 class Step(Wire):
@@ -23,6 +26,7 @@ class Step(Wire):
     explain: StrictBool = Field(default=False, description="also say why this action")
     action: Action | None = Field(default=None, description=_ACTION)
     executed: Action | None = Field(default=None, description=_EXECUTED)
+    allowed: AllowedNow | None = Field(default=None, description=_ALLOWED)
 
 
 class ExplanationView(Answer):
@@ -65,6 +69,7 @@ class EpisodeStep(Wire):
     )
     action: Action | None = Field(default=None, description=_ACTION)
     executed: Action | None = Field(default=None, description=_EXECUTED)
+    allowed: AllowedNow | None = Field(default=None, description=_ALLOWED)
 
 
 class ManySteps(Wire):

@@ -46,12 +46,20 @@ class LoggedCannotTell(_Logged):
 
 
 class LoggedStepDetail(_Logged):
-    """A step in which somebody else than the policy acted. `actions` has what was done."""
+    """A step in which somebody else than the policy acted, or not every action was allowed.
+
+    `actions` has what was done.
+    """
 
     step: Annotated[StrictInt, Field(ge=0)] = Field(description="counts from 0")
-    actor: Literal["client", "override", "fallback"] = Field(description="who acted")
+    actor: Literal["policy", "client", "override", "fallback"] = Field(
+        default="policy", description="who acted"
+    )
     answered: Action | None = Field(
         default=None, description="what the policy chose; by default what was done"
+    )
+    allowed: Annotated[list[Action], Field(min_length=1, max_length=65_535)] | None = Field(
+        default=None, description="the actions that the client allowed"
     )
 
 
@@ -94,7 +102,8 @@ class LoggedTrajectory(_Logged):
     step_details: list[LoggedStepDetail] = Field(
         default=[],
         max_length=MOST_STEPS,
-        description="of steps in which somebody else than the policy acted",
+        description="of steps in which somebody else than the policy acted, or not every action "
+        "was allowed",
     )
 
 

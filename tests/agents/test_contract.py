@@ -11,7 +11,7 @@ from app.learning.features.one_hot import OneHot
 from app.learning.randomness import generator, uniform
 from app.learning.spaces import Spaces
 from app.learning.trajectory import UNREPORTED, Trajectory
-from app.planning.policies.registry import act_in
+from app.planning.policies.registry import act_in, pack_policy, unpack_policy
 from app.wire.validation import parse
 
 STATES, ACTIONS, HORIZON = 4, 2, 5
@@ -368,3 +368,69 @@ def test_epsilon_is_between_0_and_1(kind, epsilon):
 def test_an_unknown_kind_is_refused():
     with pytest.raises(InvalidValue, match=r"algorithm\.kind: expected one of"):
         make_agent(spec_of("magic"))
+
+
+LIMITS = ((0, (1,)), (2, (0,)), (3, (1,)))  # states and the actions that are possible there
+LIMITED = {"events": {"features": {"kind": "events", "events": [{"both": [1, 2]}]}}}
+
+
+@pytest.mark.parametrize("kind", [*COUNTING, "events", "paper", "reward", "logit"])
+def test_an_impossible_action_is_never_planned_nor_chosen(kind):
+    """In every state, also where no history leads, before and after learning, and after storing."""
+    options = {
+        "events": {"algorithm": {"kind": "thompson"}, **LIMITED["events"]},
+        "paper": {
+            "algorithm": {"kind": "ucbvi", "planner": "paper", "paper_epsilon": 60.0},
+            "horizon": 2,
+        },
+        "reward": {"algorithm": {"kind": "ucbvi", "optimism": "reward"}},
+        "logit": {"algorithm": {"kind": "ucbvi", "optimism": "logit"}},
+    }.get(kind, {"algorithm": {"kind": kind}})
+    if kind == "ucbvi_explore":
+        options = {"algorithm": {"kind": kind, "n_euler": 2, "n_eval": 1, "max_loops": 2}}
+    spec = spec_of("thompson", **{"allowed": LIMITS} | options)
+    agent, horizon, possible = make_agent(spec), spec.horizon, dict(LIMITS)
+    taken = set()
+    for number in range(14):
+        for mode in ("learn", "exploit"):
+            policy = unpack_policy(pack_policy(agent.plan(number, mode, certify=False).policy))
+            for luck in range(12):
+                memory, world = (), generator(number, luck)
+                for step in range(horizon):
+                    state, drawn = int(world.integers(STATES)), float(world.random())
+                    for chance, action, _ in policy.branches(step, state, memory):
+                        assert chance > 0
+                        assert action in possible.get(state, range(ACTIONS))
+                    action, memory = policy.act(step, state, memory, drawn)
+                    assert action in possible.get(state, range(ACTIONS))
+                    taken.add((state, action))
+        world = generator(5, number)
+        states = world.integers(STATES, size=horizon)
+        actions = world.integers(ACTIONS, size=horizon)  # a log may have impossible ones
+        agent.finish(number, episode_of(agent, states, actions))
+        agent.label(number, int(actions[-1]))
+    assert taken >= {(0, 1), (2, 0), (3, 1)}
+    insight = agent.insight()
+    if insight is not None:
+        found = insight.success_map().best_actions
+        for state, actions in LIMITS:
+            assert found[state] in (-1, *actions)
+        assert {(pair.state, pair.action) for pair in insight.least_known(99)} <= {
+            (state, action)
+            for state in range(STATES)
+            for action in possible.get(state, range(ACTIONS))
+        }
+
+
+@pytest.mark.parametrize(
+    "allowed", [((9, (0,)),), ((-1, (0,)),), ((0, ()),), ((0, (2,)),), ((0, (-1,)),)]
+)
+def test_limits_that_fit_nothing_are_refused(allowed):
+    with pytest.raises(InvalidValue):
+        make_agent(spec_of("thompson", allowed=allowed))
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - set(COUNTING)))
+def test_a_kind_that_sees_numbers_takes_no_limits_by_state(kind):
+    with pytest.raises(InvalidValue, match="with each step"):
+        make_agent(spec_of(kind, allowed=((0, (1,)),)))

@@ -145,9 +145,11 @@ def test_a_document_goes_on_from_what_somebody_else_did_as_the_server_does(name,
                 executed = None
                 while not episode.over:
                     state, action = some_state(view.states, rng), rng.choice([None, *every])
-                    chosen = episode.act(state, action=action, executed=executed)
-                    assert here.act(state, action=action, executed=executed) == chosen
-                    assert action in (None, chosen)
+                    allowed = rng.sample(list(every), rng.randrange(1, len(every) + 1))
+                    told = {"action": action} if action is not None else {"allowed": allowed}
+                    chosen = episode.act(state, executed=executed, **told)
+                    assert here.act(state, executed=executed, **told) == chosen
+                    assert chosen == action if action is not None else chosen in allowed
                     executed = rng.choice([None, *every])
                 episode.finish(executed=executed)
                 episode.label(rng.random() < 0.5)

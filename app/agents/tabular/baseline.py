@@ -29,7 +29,7 @@ def uniform_success(
     playing = np.arange(count)
     for step in range(H):
         current = state[playing]
-        action = rng.integers(A, size=len(playing))
+        action = _draw(insight, current, rng)
         memory[playing] = insight.update[memory[playing], current, action]
         logit[playing] += insight.weights[step, current, action]
         if step + 1 == H:
@@ -40,6 +40,15 @@ def uniform_success(
         playing = playing[~over]
         state[playing] = after[~over]
     return float(expit(logit + insight.remembered[memory]).mean())
+
+
+def _draw(insight: TabularInsight, states: Integers, rng: np.random.Generator) -> Integers:
+    """Draw a possible action in each of the states."""
+    if not insight.allowed.size:
+        return rng.integers(insight.visits.shape[1], size=len(states))
+    possible = insight.allowed[states]
+    ordered = np.argsort(~possible, axis=1, kind="stable")
+    return np.asarray(ordered[np.arange(len(states)), rng.integers(possible.sum(axis=1))])
 
 
 def _follow(

@@ -22,7 +22,7 @@ from app.agents.insight import (
     Transition,
 )
 from app.agents.tabular import baseline, state_summary
-from app.learning.arrays import Arrays, Floats
+from app.learning.arrays import Arrays, Booleans, Floats
 from app.learning.trajectory import Trajectory
 from app.learning.world.model import TransitionModel
 from app.learning.world.policy import Policy
@@ -55,6 +55,13 @@ class TabularInsight(Insight):
     columns: NDArray[np.int64]
     probabilities: Floats
     optimism: Floats = field(default_factory=lambda: np.zeros(0))  # as `Optimism.packed` gives it
+    # (S, A): the possible actions; empty where every action is possible
+    allowed: Booleans = field(default_factory=lambda: np.zeros((0, 0), dtype=np.bool_))
+
+    @property
+    def possible(self) -> Booleans:
+        """The possible actions of each state, shape (S, A)."""
+        return self.allowed if self.allowed.size else np.ones(self.visits.shape, dtype=np.bool_)
 
     @property
     def transitions(self) -> TransitionModel:

@@ -25,6 +25,7 @@ from app.learning.world.model import TransitionModel
 from app.learning.world.policy import Policy
 from app.learning.world.rollout import expected_visits
 from app.planning.fast.planner import SATURATION, first_width, plan_fast
+from app.planning.limits import limit
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
 from app.planning.tracked import check_tracked_budget, plan_on_plain_states
 
@@ -85,6 +86,7 @@ class ModelBased(Agent[AnyOptions]):
             columns=model.columns,
             probabilities=model.probabilities,
             optimism=self.optimism(),
+            allowed=np.zeros((0, 0), dtype=np.bool_) if self.allowed is None else self.allowed,
         )
 
     def warnings(self) -> dict[str, str]:
@@ -145,7 +147,7 @@ class ModelBased(Agent[AnyOptions]):
         if tracker is not None:
             start, model = tracker.start(start), tracker.transitions(model)
             bonus = bonus[:, tracker.states]
-        return PlanningProblem(
+        problem = PlanningProblem(
             start=start,
             transitions=model,
             weights=tables.spread(weights),
@@ -153,6 +155,14 @@ class ModelBased(Agent[AnyOptions]):
             ended_weights=tables.remainders(weights),
             offset=offset,
         )
+        return self.limited(learned, problem)
+
+    def limited(self, learned: Learned, problem: PlanningProblem) -> PlanningProblem:
+        """The problem with the possible actions alone."""
+        if self.allowed is None:
+            return problem
+        tracker = learned.belief.tracker
+        return limit(problem, self.allowed if tracker is None else self.allowed[tracker.states])
 
     def plain(self, learned: Learned, plan: Plan) -> Plan:
         """Convert a plan over tracked states to one that acts on the client's states."""

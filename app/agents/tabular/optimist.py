@@ -239,7 +239,7 @@ class GridOptimist(Optimist[AnyGridOptions]):
         if mode == "exploit":
             return self.exploit(learned, self.options.epsilon, certify)
         if self._paper and self._is_first:
-            return plan_uniform(self.spec.actions)
+            return plan_uniform(self.spec.actions, self.allowed)
         problem = self._optimistic(learned, episode, pending)
         plan = self._plan_optimistic(problem, certify)
         self.optimistic_value = plan.value
@@ -298,4 +298,4 @@ class GridOptimist(Optimist[AnyGridOptions]):
                 "weights": plain.weights + scale * widths,
                 "ended_weights": plain.ended_weights + scale * ended,
             }
-        return PlanningProblem(**(vars(plain) | wide))
+        return self.limited(learned, PlanningProblem(**(vars(plain) | wide)))

@@ -19,15 +19,16 @@ MOST_WORK = 1e8  # successors read by the sweep over all steps; beyond it succes
 def success_map(insight: TabularInsight) -> SuccessMap:
     """One entry for each state; states that were never visited are unknown."""
     first = insight.remembered[insight.update[0]] - insight.remembered[0]  # (S, A)
-    high = (insight.weights.max(axis=0) + first).max(axis=1)
-    low = (insight.weights.min(axis=0) + first).min(axis=1)
+    possible = insight.possible
+    high = np.where(possible, insight.weights.max(axis=0) + first, -np.inf).max(axis=1)
+    low = np.where(possible, insight.weights.min(axis=0) + first, np.inf).min(axis=1)
     visits = insight.visits.sum(axis=1)
     success, best = _outlook(insight)
     return SuccessMap(
         success=np.where(visits > 0, success, np.nan),
         effects=np.where(high >= -low, high, low),
         visits=visits,
-        bonuses=insight.bonuses.max(axis=(0, 2)),
+        bonuses=np.where(possible, insight.bonuses.max(axis=0), 0.0).max(axis=1),
         best_actions=np.where(visits > 0, best, -1),
     )
 
@@ -47,6 +48,7 @@ def _outlook(insight: TabularInsight) -> tuple[Floats, Integers]:
     for step in reversed(range(H)):
         after = onward.reshape(-1, S, A)[insight.update, state, action]
         choices = after + insight.weights[step]  # (M, S, A), by the memory before the action
+        choices = np.where(insight.possible, choices, -np.inf)
         values = choices.max(axis=2)
         if step:
             onward = _expected(insight, values, step)
@@ -74,7 +76,8 @@ def least_known(insight: TabularInsight, count: int) -> list[Pair]:
     been = np.flatnonzero(insight.visits.sum(axis=1) > 0)
     visits = insight.visits[been].ravel()
     bonuses = insight.bonuses.max(axis=0)[been].ravel()
-    order = np.lexsort((-bonuses, visits))[:count]
+    order = np.lexsort((-bonuses, visits))
+    order = order[insight.possible[been].ravel()[order]][:count]
     return [
         Pair(int(been[i // A]), int(i % A), int(visits[i]), float(bonuses[i]))
         for i in order.tolist()

@@ -142,8 +142,24 @@ STARTED_EPISODE: dict[str, Any] = {
 EPISODE_VIEW: dict[str, Any] = {
     **EPISODE_SUMMARY,
     "steps": [
-        {"step": 0, "state": 0, "action": 1, "answered": 1, "actor": "policy", "share": 0.0},
-        {"step": 1, "state": 4, "action": 2, "answered": 0, "actor": "override", "share": 0.0},
+        {
+            "step": 0,
+            "state": 0,
+            "action": 1,
+            "answered": 1,
+            "actor": "policy",
+            "allowed": None,
+            "share": 0.0,
+        },
+        {
+            "step": 1,
+            "state": 4,
+            "action": 2,
+            "answered": 0,
+            "actor": "override",
+            "allowed": [0, 2],
+            "share": 0.0,
+        },
     ],
     "final": 15,
     "terminated": True,
@@ -283,6 +299,7 @@ POLICY: dict[str, Any] = {
     "generator": "splitmix64",
     "states": {"kind": "discrete", "n": 16},
     "actions": {"kind": "discrete", "n": 4},
+    "allowed": [],
     "policy": {"kind": "uniform", "actions": 4},
 }
 CURVE: dict[str, Any] = {

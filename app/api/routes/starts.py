@@ -21,6 +21,7 @@ from app.service.access.idempotency import Remember
 from app.service.access.keys import Caller
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.lifecycle import EpisodeMode, EpisodeRequest
+from app.service.episodes.stepping import told_by
 from app.wire.base import Wait
 from app.wire.bulk import AgentStart, ManyStarts, ManyStartsAnswer
 from app.wire.episodes import NewEpisode, StartedEpisode
@@ -89,8 +90,8 @@ class Starter:
     ) -> StartedEpisode:
         first = _first_of(new)
         if first is not None:  # a bad step starts nothing
-            agent.encode_state(first.state, "state")
-            agent.encode_action(first.action, "action")
+            index, _ = agent.encode_state(first.state, "state")
+            told_by(agent, first, index)
 
         async def start(remember: Remember | None) -> StartedEpisode:
             mode, metadata = EpisodeMode(new.mode), dict(new.metadata)
@@ -133,7 +134,7 @@ def _first_of(new: NewEpisode) -> Step | None:
     """The first step that a start carries, if it carries one."""
     if new.state is None:
         return None
-    return Step(state=new.state, step=0, action=new.action)
+    return Step(state=new.state, step=0, action=new.action, allowed=new.allowed)
 
 
 Starts = Annotated[Starter, Depends(Starter)]

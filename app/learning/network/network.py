@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from app.errors import InvalidValue
-from app.learning.arrays import Floats, Integers
+from app.learning.arrays import Booleans, Floats, Integers
 
 Activation = Literal["tanh", "relu"]
 Layer = tuple[Floats, Floats]  # W (in, out) and b (out,)
@@ -68,10 +68,23 @@ class Network:
         """log pi(a | x) for each row of inputs (n, k), shape (n, A)."""
         return self._forward(self.layers(theta), inputs)[1]
 
-    def gradient(self, theta: Floats, inputs: Floats, actions: Integers, factors: Floats) -> Floats:
-        """The gradient of sum_n c_n log pi(a_n | x_n), with factors c of shape (n,)."""
+    def gradient(
+        self,
+        theta: Floats,
+        inputs: Floats,
+        actions: Integers,
+        factors: Floats,
+        allowed: Booleans | None = None,
+    ) -> Floats:
+        """The gradient of sum_n c_n log pi(a_n | x_n), with factors c of shape (n,).
+
+        With ``allowed`` (n, A) it is that of log pi(a_n | x_n, a_n is allowed).
+        """
         layers = self.layers(theta)
         values, logs = self._forward(layers, inputs)
+        if allowed is not None:
+            logs = np.where(allowed, logs, -np.inf)
+            logs = logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
         rows = np.arange(len(actions))
         back = -np.exp(logs) * factors[:, None]  # of the logits: c (1[a] - pi)
         back[rows, actions] += factors

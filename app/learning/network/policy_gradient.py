@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.learning.arrays import Floats, Integers
+from app.learning.arrays import Booleans, Floats, Integers
 from app.learning.network.network import Network
 
 Advantages = Literal["normalised", "centred", "raw"]
@@ -33,6 +33,7 @@ class LabelledEpisode:
     actions: Integers  # (n,)
     label: int
     theta: Floats  # (p,): the parameters of the policy that played it
+    allowed: Booleans | None = None  # (n, A): what was possible; None: everything
 
 
 def batch_gradient(
@@ -49,8 +50,22 @@ def batch_gradient(
         observations = np.concatenate([episodes[i].observations for i in members])
         actions = np.concatenate([episodes[i].actions for i in members])
         factors = np.repeat(shares[members], [len(episodes[i].actions) for i in members])
-        gradient += network.gradient(theta, scaling(observations), actions, factors)
+        allowed = _allowed(network, [episodes[i] for i in members])
+        gradient += network.gradient(theta, scaling(observations), actions, factors, allowed)
     return gradient
+
+
+def _allowed(network: Network, episodes: Sequence[LabelledEpisode]) -> Booleans | None:
+    """What was possible in all steps of some episodes; None where everything was."""
+    if all(episode.allowed is None for episode in episodes):
+        return None
+    parts = [
+        np.ones((len(episode.actions), network.sizes[-1]), dtype=np.bool_)
+        if episode.allowed is None
+        else episode.allowed
+        for episode in episodes
+    ]
+    return np.concatenate(parts)
 
 
 def advantage(labels: Floats, kind: Advantages) -> Floats:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from app.learning.arrays import Floats
+from app.learning.arrays import Booleans, Floats
 from app.learning.world.model import TransitionModel
 
 TIE = 1e-12  # actions whose values differ by less are as good as each other
@@ -96,11 +96,17 @@ class Bonus:
 
 
 def plan_euler(
-    reward: KnownReward, model: TransitionModel, counts: Floats, c: float, span: float
+    reward: KnownReward,
+    model: TransitionModel,
+    counts: Floats,
+    c: float,
+    span: float,
+    allowed: Booleans | None = None,
 ) -> EulerPlan:
     """One backward pass; ``counts`` (S*A,) are the known successors behind ``model``.
 
-    Of actions that are equally promising the one tried least is taken.
+    Of actions that are equally promising the one tried least is taken. ``allowed`` (S, A) are the
+    possible actions; None allows all of them.
     """
     H, S, A = reward.cells.shape
     n = counts.reshape(S, A)
@@ -117,6 +123,8 @@ def plan_euler(
             q_up, q_low = _step(table, up, low, bonus)
             q_up = np.minimum(most[h], reward.cells[h] + q_up)
             q_low = np.maximum(least[h], reward.cells[h] + q_low)
+        if allowed is not None:
+            q_up = np.where(allowed, q_up, -np.inf)
         actions[h] = _argmax(q_up, n)
         upper[h], lower[h] = q_up[here, actions[h]], q_low[here, actions[h]]
     return EulerPlan(actions, upper, lower)

@@ -69,6 +69,15 @@ class TransitionModel:
         matrix[~self.seen, : self.states] = 1.0 / self.states
         return matrix
 
+    def with_rows(self, rows: Integers) -> TransitionModel:
+        """A model of the same size whose row i is row ``rows[i]`` of this one."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        within = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
+        entries = np.repeat(self.indptr[rows], lengths) + within
+        columns, chances = self.columns[entries], self.probabilities[entries]
+        return TransitionModel(self.states, self.actions, indptr, columns, chances)
+
     @classmethod
     def from_dense(cls, matrix: Floats, states: int, actions: int) -> TransitionModel:
         """Compress a matrix of shape (S*A, 2*S + 1) or, without ended columns, (S*A, S)."""

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.learning.arrays import Arrays
+from app.learning.arrays import Arrays, Booleans
+from app.planning.policies.draws import allowed_array, allowed_of, possible_actions
 
 _ASTRAY = -1  # the memory of a history that is impossible in the model
 
@@ -30,6 +31,7 @@ class HistoryPolicy:
     levels: NDArray[np.int64]  # (H + 1,): where the nodes of a step begin
     keys: NDArray[np.int64]  # (nodes,)
     choices: NDArray[np.int64]  # (nodes,)
+    allowed: Booleans | None = None  # (S, A): the possible actions; None: every action
 
     def act(
         self, step: int, state: int, memory: tuple[int, ...], uniform: float
@@ -57,7 +59,8 @@ class HistoryPolicy:
         """Every (probability, action, memory) that ``act`` can give, all equally likely."""
         node = self._node(step, state, memory[0] if memory else 0)
         if node == _ASTRAY:
-            return [(1.0 / self.actions, a, (_ASTRAY,)) for a in range(self.actions)]
+            possible = possible_actions(self.actions, self.allowed, state)
+            return [(1.0 / len(possible), a, (_ASTRAY,)) for a in possible]
         action = int(self.choices[self.levels[step] + node])
         return [(1.0, action, (node * self.actions + action,))]
 
@@ -75,10 +78,11 @@ class HistoryPolicy:
             "levels": self.levels,
             "keys": self.keys,
             "choices": self.choices,
-        }
+        } | allowed_array(self.allowed)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> HistoryPolicy:
         """Restore a policy from its arrays."""
         actions, states = (int(size) for size in arrays["sizes"])
-        return cls(actions, states, arrays["levels"], arrays["keys"], arrays["choices"])
+        levels, keys, choices = arrays["levels"], arrays["keys"], arrays["choices"]
+        return cls(actions, states, levels, keys, choices, allowed_of(arrays))

@@ -10,8 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.learning.arrays import Arrays
+from app.learning.arrays import Arrays, Booleans
 from app.learning.world.policy import Policy
+from app.planning.policies.draws import (
+    allowed_array,
+    allowed_of,
+    draw,
+    possible_actions,
+)
 from app.planning.policies.grid import GridPolicy
 from app.planning.policies.reward import RewardPolicy
 from app.planning.policies.uniform import UniformPolicy
@@ -43,6 +49,7 @@ class MixturePolicy:
     actions: int
     tables: NDArray[Any]  # (n, H, S): the actions of Markov policies, all equally likely
     inner: Policy
+    allowed: Booleans | None = None  # (S, A): the possible actions; None: every action
 
     def act(
         self, step: int, state: int, memory: tuple[int, ...], uniform: float
@@ -74,7 +81,7 @@ class MixturePolicy:
 
     def _explore(self, step: int, state: int, choice: int, uniform: float) -> int:
         if not len(self.tables):
-            return int(uniform * self.actions)
+            return draw(uniform, self.actions, self.allowed, state)
         return int(self.tables[choice - 1, step, state])
 
     def branches(self, step: int, state: int, memory: tuple[int, ...]) -> list[Branch]:
@@ -95,17 +102,19 @@ class MixturePolicy:
             inner = self.inner.branches(step, state, memory[1:])
             return [(chance, action, (0, *after)) for chance, action, after in inner]
         if not len(self.tables):
-            return [(1.0 / self.actions, action, memory) for action in range(self.actions)]
+            possible = possible_actions(self.actions, self.allowed, state)
+            return [(1.0 / len(possible), action, memory) for action in possible]
         return [(1.0, int(self.tables[memory[0] - 1, step, state]), memory)]
 
     def arrays(self) -> Arrays:
         """The chance and the tables, and the inner policy under names that begin inner."""
         inner = {"kind": np.array(self.inner.kind), **self.inner.arrays()}
-        return {
+        own = {
             "chance": np.array(self.chance),
             "actions": np.array(self.actions),
             "tables": self.tables,
-        } | {_PREFIX + name: array for name, array in inner.items()}
+        } | allowed_array(self.allowed)
+        return own | {_PREFIX + name: array for name, array in inner.items()}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> MixturePolicy:
@@ -116,4 +125,5 @@ class MixturePolicy:
             if name.startswith(_PREFIX)
         }
         policy = INNER_KINDS[str(inner.pop("kind"))].from_arrays(inner)
-        return cls(float(arrays["chance"]), int(arrays["actions"]), arrays["tables"], policy)
+        chance, actions = float(arrays["chance"]), int(arrays["actions"])
+        return cls(chance, actions, arrays["tables"], policy, allowed_of(arrays))

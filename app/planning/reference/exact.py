@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.errors import BudgetExceeded
-from app.learning.arrays import Floats, Integers
+from app.learning.arrays import Booleans, Floats, Integers
 from app.learning.world.model import Successors, TransitionModel
 from app.planning.policies.history import HistoryPolicy
 from app.planning.problem import Plan, PlanBudget
@@ -42,12 +42,16 @@ def plan_histories(
     horizon: int,
     worth: Worth,
     budget: PlanBudget = HISTORY_BUDGET,
+    allowed: Booleans | None = None,
 ) -> Plan:
-    """The best policy when an episode is worth any function of its whole trajectory."""
+    """The best policy when an episode is worth any function of its whole trajectory.
+
+    ``allowed`` (S, A) are the possible actions; None allows all of them.
+    """
     began = time.perf_counter()
     nodes = count_histories(start, transitions, horizon, budget)
     tree = _Tree.grow(start, transitions, horizon)
-    choices, value = _backward(tree, worth)
+    choices, value = _backward(tree, worth, allowed)
     S = transitions.states
     policy = HistoryPolicy(
         actions=transitions.actions,
@@ -55,6 +59,7 @@ def plan_histories(
         levels=np.cumsum([0, *(len(level.states) for level in tree.levels)]),
         keys=np.concatenate([level.edges * S + level.states for level in tree.levels]),
         choices=np.concatenate(choices),
+        allowed=allowed,
     )
     seconds = time.perf_counter() - began
     return Plan("exact", policy, value, value, value, nodes, nodes * _BYTES_PER_HISTORY, seconds)
@@ -134,25 +139,29 @@ class _Tree:
         return self.successors.follow((level.states[:, None] * A + np.arange(A)).ravel())
 
 
-def _backward(tree: _Tree, worth: Worth) -> tuple[list[Integers], float]:
+def _backward(tree: _Tree, worth: Worth, allowed: Booleans | None) -> tuple[list[Integers], float]:
     """The best action of every history, and the value at the start."""
     A, last = tree.model.actions, len(tree.levels) - 1
     edges = np.arange(len(tree.levels[last].states) * A)
     Q = _worths(tree, last, edges, np.full(len(edges), -1), worth)
     choices: list[Integers] = []
     for h in range(last, 0, -1):
-        V = _improve(Q.reshape(-1, A), choices)
+        V = _improve(Q.reshape(-1, A), tree.levels[h].states, allowed, choices)
         level, size = tree.levels[h], len(tree.levels[h - 1].states) * A
         Q = np.zeros(size)
         np.add.at(Q, level.edges, level.probabilities * V)
         edges, ended, chances = tree.ends(h - 1)
         np.add.at(Q, edges, chances * _worths(tree, h - 1, edges, ended, worth))
-    V = _improve(Q.reshape(-1, A), choices)
+    V = _improve(Q.reshape(-1, A), tree.levels[0].states, allowed, choices)
     return choices[::-1], float(tree.levels[0].probabilities @ V)
 
 
-def _improve(Q: Floats, choices: list[Integers]) -> Floats:
-    """Append the best actions to ``choices`` and return their values."""
+def _improve(
+    Q: Floats, states: Integers, allowed: Booleans | None, choices: list[Integers]
+) -> Floats:
+    """Append the best possible actions to ``choices`` and return their values."""
+    if allowed is not None:
+        Q = np.where(allowed[states], Q, -np.inf)
     choices.append(Q.argmax(axis=1))
     best: Floats = Q.max(axis=1)
     return best

@@ -36,6 +36,7 @@ from scipy.special import expit
 
 from app.errors import BudgetExceeded, InvalidValue
 from app.learning.arrays import Arrays, Floats, Integers
+from app.planning.policies.draws import possible_actions
 from app.planning.problem import Plan, PlanBudget, PlanningProblem
 
 _LOWER = "raise epsilon, or lower the horizon, the number of states or the size of the sums"
@@ -237,8 +238,10 @@ def _sweep(problem: PlanningProblem, net: _Net) -> tuple[PaperPolicy, float]:
     for h in range(H - 1, -1, -1):
         ahead, here = here, ahead
         for s in range(S):
-            here[s] = tensors.quality(h, s, 0, ahead)
-            for a in range(1, problem.actions):
+            first, *others = possible_actions(problem.actions, problem.allowed, s)
+            choices[h, s] = first
+            here[s] = tensors.quality(h, s, first, ahead)
+            for a in others:
                 quality = tensors.quality(h, s, a, ahead)
                 choices[h, s][quality > here[s]] = a
                 np.maximum(here[s], quality, out=here[s])

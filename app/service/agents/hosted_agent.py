@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+import numpy as np
 
 from app.agents.insight import Insight
 from app.learning.world.policy import Policy
 from app.planning.policies.uniform import UniformPolicy
 from app.service.agents.pace import Pace
 from app.service.agents.spaces import BoxCodec, action_codec, state_codec
+from app.service.agents.specification import allowed_actions, fallback_actions
 from app.service.runtime.ids import agent_id
-from app.storage.rows import AgentCounters, AgentRow, EpisodeMode
+from app.storage.rows import Actor, AgentCounters, AgentRow, EpisodeMode
 from app.wire.agents import Specification
 from app.wire.base import State
 
@@ -23,6 +27,7 @@ StoredState = int | list[float]
 EncodedState = tuple[int, StoredState]
 """The index of a state, and the state as it is stored."""
 
+DEFAULT_DEADLINE_MS = 100
 EXPLOIT = -1  # the episode number of the plan without bonuses
 
 
@@ -47,6 +52,7 @@ class HostedPlan:
     value: float = 0.5
     gap: float = 1.0
     seconds: float = 0.0
+    actor: Actor | None = None  # who acts in place of a policy
 
 
 class HostedAgent:
@@ -61,6 +67,8 @@ class HostedAgent:
         self.horizon = specification.horizon
         self.seed = specification.seed
         self.observes = specification.algorithm.observes
+        self.allowed = allowed_actions(specification)  # of the states that have limits
+        self._unplanned = self._unplanned_policy()
         self.paused = row.paused
         self.deleted = False
         self.next_episode = row.episodes
@@ -114,9 +122,48 @@ class HostedAgent:
         """A state as the client sent it."""
         return self.states.decode(index) if observation is None else observation
 
+    @property
+    def deadline(self) -> float | None:
+        """Seconds to wait for a policy before the fallback action is played; None without one."""
+        if self.specification.fallback_action is None:
+            return None
+        return (self.specification.deadline_ms or DEFAULT_DEADLINE_MS) / 1000.0
+
+    @property
+    def may_act_at_random(self) -> bool:
+        """Whether an episode may be played without a policy."""
+        return self.specification.max_exploration == 1.0
+
+    def unplanned(self, version: int) -> HostedPlan:
+        """What is played without a plan: the fallback action, or any possible action."""
+        policy, actor = self._unplanned
+        return HostedPlan(version, None, policy, actor=actor)
+
+    def _unplanned_policy(self) -> tuple[UniformPolicy, Actor | None]:
+        A, fallback = self.actions.size, fallback_actions(self.specification)
+        if fallback is not None:
+            return UniformPolicy(A, np.eye(A, dtype=np.bool_)[list(fallback)]), Actor.fallback
+        if not self.allowed:
+            return UniformPolicy(A), None
+        mask = np.ones((self.states.size, A), dtype=np.bool_)
+        for state, actions in self.allowed.items():
+            mask[state] = np.isin(np.arange(A), actions)
+        return UniformPolicy(A, mask), None
+
+    def chooser(self, mode: EpisodeMode) -> Callable[[int], HostedPlan]:
+        """What gives an episode that starts now its plan, by its number."""
+        plans, unplanned = self.acting_plans, self.unplanned(self.acting_version)
+        share = self.specification.max_exploration
+
+        def choose(episode: int) -> HostedPlan:
+            explores = mode is EpisodeMode.learn and may_explore(episode, share)
+            return choose_plan(plans, episode, explores) if plans else unplanned
+
+        return choose
+
     def plan_for(self, episode: int, mode: EpisodeMode) -> HostedPlan:
         """The plan of an episode that starts now."""
-        return choose_plan(self.acting_plans, self.acting_version, self.actions.size, episode, mode)
+        return self.chooser(mode)(episode)
 
     @property
     def has_pinned_plans(self) -> bool:
@@ -232,13 +279,17 @@ class HostedAgent:
                 waiter.set_result(None)
 
 
-def choose_plan(
-    plans: Mapping[int, HostedPlan], version: int, actions: int, episode: int, mode: EpisodeMode
-) -> HostedPlan:
+def may_explore(episode: int, share: float) -> bool:
+    """Whether an episode is one of the ``share`` of all episodes that may explore.
+
+    Of the first n episodes floor(n share) may, spread evenly: a pure function of the number.
+    """
+    return math.floor((episode + 1) * share) > math.floor(episode * share)
+
+
+def choose_plan(plans: Mapping[int, HostedPlan], episode: int, explores: bool) -> HostedPlan:
     """The plan of an episode, from the plans in force: a pure function of its number."""
-    if not plans:
-        return HostedPlan(version, None, UniformPolicy(actions))
-    if mode is not EpisodeMode.learn and EXPLOIT in plans:
+    if not explores and EXPLOIT in plans:
         return plans[EXPLOIT]
     if episode in plans:
         return plans[episode]

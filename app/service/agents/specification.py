@@ -11,7 +11,7 @@ from app.agents.spec import UNBOUNDED
 from app.errors import BudgetExceeded, InvalidValue
 from app.planning.fast.planner import MAX_ACTIONS
 from app.planning.problem import PlanBudget
-from app.service.agents.spaces import StateCodec, state_codec
+from app.service.agents.spaces import StateCodec, action_codec, state_codec
 from app.wire.agents import Distribution, Specification
 from app.wire.base import JsonObject, Strict, duration_seconds
 from app.wire.specification.features import (
@@ -64,8 +64,53 @@ def agent_spec(specification: Specification) -> AgentSpec:
         "algorithm": specification.algorithm,
         "seed": specification.seed,
         "initial_states": _start(specification, codec),
+        "allowed": tuple(allowed_actions(specification).items()),
     }
     return parse(AgentSpec, data)
+
+
+def allowed_actions(specification: Specification) -> dict[int, tuple[int, ...]]:
+    """The possible actions of the states that have limits, all by their indices."""
+    states, actions = state_codec(specification.states), action_codec(specification.actions)
+    allowed: dict[int, tuple[int, ...]] = {}
+    for i, given in enumerate(specification.allowed):
+        if specification.algorithm.observes:
+            expected = "nothing: these states are numbers. Send the allowed actions with each step"
+            raise InvalidValue("allowed", expected)
+        state = states.encode(given.state, f"allowed.{i}.state")
+        if state in allowed:
+            raise InvalidValue(f"allowed.{i}.state", "a state that is not listed before")
+        named = enumerate(given.actions)
+        indices = {actions.encode(action, f"allowed.{i}.actions.{j}") for j, action in named}
+        allowed[state] = tuple(sorted(indices))
+    return allowed
+
+
+def fallback_actions(specification: Specification) -> tuple[int, ...] | None:
+    """The fallback action of each state by its index; one for all where states are numbers."""
+    given, actions = specification.fallback_action, action_codec(specification.actions)
+    if given is None:
+        return None
+    codec = state_codec(specification.states)
+    size = 1 if specification.algorithm.observes else codec.size
+    chosen: dict[int, int] = {}
+    if not isinstance(given, tuple):
+        chosen = dict.fromkeys(range(size), actions.encode(given, "fallback_action"))
+    elif specification.algorithm.observes:
+        raise InvalidValue("fallback_action", "one action: these states are numbers")
+    else:
+        for i, one in enumerate(given):
+            state = codec.encode(one.state, f"fallback_action.{i}.state")
+            chosen[state] = actions.encode(one.action, f"fallback_action.{i}.action")
+        if len(chosen) < size:
+            missing = next(state for state in range(size) if state not in chosen)
+            expected = f"an action for every state: there is none for {codec.decode(missing)!r}"
+            raise InvalidValue("fallback_action", expected)
+    for state, possible in allowed_actions(specification).items():
+        if chosen[state] not in possible:
+            expected = f"an action that is allowed in state {codec.decode(state)!r}"
+            raise InvalidValue("fallback_action", expected)
+    return tuple(chosen[state] for state in range(size))
 
 
 def with_default_features(specification: Specification) -> Specification:
@@ -92,6 +137,7 @@ def check_limits(specification: Specification, limits: Limits) -> JsonObject:
         what = "horizon x states x actions"
         raise BudgetExceeded(what, H * S * A, limits.max_cells, _TOO_MANY_CELLS)
     _check_lists(specification, limits)
+    fallback_actions(specification)
     agent = make_agent(agent_spec(specification), limits.budget)
     agent.check_budget()
     _check_job(agent, limits)

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from app.errors import Conflict, InvalidValue
-from app.learning.randomness import number_of, stream_of
+from app.learning.randomness import SECOND_NUMBER, number_of, stream_of
+from app.planning.policies.alternatives import another_action
 from app.service.agents.hosted_agent import (
     HostedAgent,
     HostedPlan,
@@ -68,6 +69,10 @@ class Told(NamedTuple):
 
     action: int | None = None  # of this step: the client acts itself
     executed: int | None = None  # in the step before
+    allowed: tuple[int, ...] | None = None  # what is possible in this step
+
+
+_NOTHING = Told()
 
 
 class StepDecision(NamedTuple):
@@ -223,9 +228,9 @@ class HostedEpisode:
 
     def decide_step(self, index: int, state: StoredState, told: Told | None = None) -> StepDecision:
         """Choose the action of the next step in ``state``, whose index is ``index``."""
-        if told is not None:
-            return self._decide_told(index, state, told)
         assert self.plan is not None
+        if told is not None or self.plan.actor is not None:
+            return self._decide_told(index, state, told or _NOTHING)
         luck = number_of(self.stream, self.length)
         seen = self._seen(index, state)
         action, memory = self.plan.policy.act(self.length, seen, self.memory, luck)
@@ -242,14 +247,18 @@ class HostedEpisode:
             details.append(correction)
             before, previous = self._memory_after(told.executed), told.executed
         luck, seen = number_of(self.stream, step), self._seen(index, state)
-        answer, memory = policy.act(step, seen, before, luck)
+        answer, _ = policy.act(step, seen, before, luck)
+        if told.allowed is not None and answer not in told.allowed:
+            again = number_of(self.stream, step + SECOND_NUMBER)
+            answer = another_action(policy, step, seen, before, again, told.allowed)
         row = step_tuple(self.agent.number, self.number, step, index, answer, state)
-        action = answer
+        action, actor = answer, self.plan.actor
         if told.action is not None:
-            action = told.action
-            memory = policy.follow(step, seen, before, luck, action)
+            action, actor = told.action, Actor.client
+        memory = policy.follow(step, seen, before, luck, action)
+        if actor is not None or told.allowed is not None:
             executed = None if action == answer else action
-            details.append(self._detail(step, Actor.client, executed))
+            details.append(self._detail(step, actor, executed, told.allowed))
         return StepDecision(state, action, memory, row, before, previous, details)
 
     def decide_correction(self, executed: int | None) -> StepDetail | None:
@@ -260,8 +269,15 @@ class HostedEpisode:
             raise InvalidValue("executed", "nothing at the first step: no action was done before")
         return self._detail(self.length - 1, Actor.override, executed)
 
-    def _detail(self, step: int, actor: Actor, executed: int | None) -> StepDetail:
-        return StepDetail(self.agent.number, self.number, step, actor, executed)
+    def _detail(
+        self,
+        step: int,
+        actor: Actor | None,
+        executed: int | None,
+        allowed: Sequence[int] | None = None,
+    ) -> StepDetail:
+        listed = None if allowed is None else list(allowed)
+        return StepDetail(self.agent.number, self.number, step, actor, executed, listed)
 
     def _memory_after(self, action: int) -> tuple[int, ...]:
         """The policy's memory where ``action`` was done in the last step."""

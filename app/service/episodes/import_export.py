@@ -43,7 +43,7 @@ _PAGE_STEPS = 20_000
 
 
 class LoggedDetail(Protocol):
-    """A step in which somebody else than the policy acted, as a client sent it."""
+    """A step in which somebody else acted, or not every action was allowed, as it was sent."""
 
     @property
     def step(self) -> int:
@@ -56,6 +56,10 @@ class LoggedDetail(Protocol):
     @property
     def answered(self) -> object:
         """What the policy chose, where it is not what was done."""
+
+    @property
+    def allowed(self) -> Sequence[object] | None:
+        """The actions that the client allowed."""
 
 
 @dataclass(frozen=True)
@@ -212,8 +216,16 @@ def _details(
         answer = agent.encode_action(given.answered, f"{field}.answered")
         answers[given.step] = done if answer is None else answer
         executed = None if answer in (None, done) else done
-        details.append(ImportedDetail(given.step, Actor(given.actor), executed))
+        actor = None if given.actor == "policy" else Actor(given.actor)
+        details.append(ImportedDetail(given.step, actor, executed, _allowed(agent, given, field)))
     return answers, details
+
+
+def _allowed(agent: HostedAgent, given: LoggedDetail, field: str) -> list[int] | None:
+    if given.allowed is None:
+        return None
+    named = enumerate(given.allowed)
+    return sorted({agent.actions.encode(one, f"{field}.allowed.{i}") for i, one in named})
 
 
 def _status(logged: LoggedEpisode, wanted: int, place: str) -> EpisodeStatus:
@@ -308,11 +320,14 @@ def _line(agent: HostedAgent, stored: StoredEpisode) -> str:
         "step_details": [
             {
                 "step": step.step,
-                "actor": step.actor,
+                "actor": step.actor or "policy",
                 "answered": agent.actions.decode(step.answered),
+                "allowed": None
+                if step.allowed is None
+                else [agent.actions.decode(action) for action in step.allowed],
             }
             for step in steps
-            if step.actor is not None
+            if step.actor is not None or step.allowed is not None
         ],
     }
     return json.dumps(line) + "\n"

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from app.errors import Conflict, NotFound, Stale
+from app.errors import Conflict, NotFound, Overloaded, Stale
 from app.metrics import Metrics
 from app.service.access.idempotency import Remember
-from app.service.agents.hosted_agent import HostedAgent, HostedPlan, LearningState, choose_plan
+from app.service.agents.hosted_agent import HostedAgent, HostedPlan, LearningState
 from app.service.agents.specification import due
 from app.service.episodes.endings import decide_abandon, decide_end, decide_report
 from app.service.episodes.hosted_episode import EpisodeUpdate, HostedEpisode, requires_label
@@ -75,7 +75,7 @@ class Lifecycle:
     ) -> HostedEpisode:
         """Start an episode on the policy in force, after learning under way if wanted."""
         wait = agent.specification.wait if request.wait is None else request.wait
-        await self.catch_up(agent, request.mode, wait)
+        await self._wait_for_policy(agent, request.mode, wait)
         _check_may_start(agent)
         shares = agent.shares_plans(request.mode)
         if wait is not True and shares and agent.learning is not LearningState.failed:
@@ -86,6 +86,19 @@ class Lifecycle:
             if await self._database.read(agents.agent_row, agent.number) is None:
                 raise NotFound("agent", agent.id) from None
             raise
+
+    async def _wait_for_policy(self, agent: HostedAgent, mode: EpisodeMode, wait: Wait) -> None:
+        """Wait as the start asks for; and for the first policy, where none may be missing."""
+        if agent.acting_plans or (agent.deadline is None and agent.may_act_at_random):
+            await self.catch_up(agent, mode, wait)
+        elif agent.deadline is not None:  # after it the fallback action is played
+            await self._catch_up(agent, mode, time.monotonic() + agent.deadline)
+        else:
+            await self.catch_up(agent, mode, True)
+            if not agent.acting_plans:
+                raise Overloaded(
+                    "No policy is ready yet, and max_exploration allows no random actions."
+                )
 
     async def _store(self, start: _Start, remember: Remember | None) -> HostedEpisode:
         """Commit the start; the episode's number and plan come from the commit."""
@@ -217,7 +230,7 @@ class _Start:
         self._request = request
         self._wanted = _labels_wanted(agent, request)
         self._now = now_milliseconds()
-        self._choose: Callable[[int], HostedPlan] = _chooser(agent, request.mode)
+        self._choose: Callable[[int], HostedPlan] = agent.chooser(request.mode)
 
     def decide(self, number: int) -> NewEpisode:
         """The row of the episode with this number."""
@@ -248,11 +261,6 @@ def _labels_wanted(agent: HostedAgent, request: EpisodeRequest) -> int:
     if request.mode is EpisodeMode.evaluate:
         return 1
     return request.labels_wanted or agent.specification.labels_wanted
-
-
-def _chooser(agent: HostedAgent, mode: EpisodeMode) -> Callable[[int], HostedPlan]:
-    plans, version, actions = agent.acting_plans, agent.acting_version, agent.actions.size
-    return lambda number: choose_plan(plans, version, actions, number, mode)
 
 
 def _check_may_start(agent: HostedAgent) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from app.errors import NotFound, PlauditError, Stale
+from app.errors import InvalidValue, NotFound, PlauditError, Stale
 from app.metrics import Metrics
 from app.service.access.visibility import EVERY_AGENT, Visibility
 from app.service.agents.hosted_agent import HostedAgent
@@ -49,6 +49,10 @@ class StepRequest(Protocol):
     @property
     def executed(self) -> object:
         """The action that was done in the step before, where it was not the answer."""
+
+    @property
+    def allowed(self) -> Sequence[object] | None:
+        """The actions that are possible now, if the client says so."""
 
 
 class EpisodeStepRequest(StepRequest, Protocol):
@@ -192,8 +196,8 @@ def _decide(episode: HostedEpisode, request: StepRequest) -> _Decided:
         raise NotFound("episode", episode.id)
     index, value = agent.encode_state(request.state, "state")
     told = None
-    if request.action is not None or request.executed is not None:
-        told = _told(agent, request)
+    if request.action is not None or request.executed is not None or request.allowed is not None:
+        told = told_by(agent, request, index)
     if episode.repeats(request.step, value, told):
         last = episode.length == agent.horizon
         return _Decided(StepTaken(episode, episode.length - 1, episode.action, last), None, None)
@@ -206,9 +210,24 @@ def _decide(episode: HostedEpisode, request: StepRequest) -> _Decided:
     return _Decided(StepTaken(episode, episode.length, decision.action, last), decision, end)
 
 
-def _told(agent: HostedAgent, request: StepRequest) -> Told:
-    """What a client says of a step beside its state."""
-    return Told(
-        agent.encode_action(request.action, "action"),
-        agent.encode_action(request.executed, "executed"),
-    )
+def told_by(agent: HostedAgent, request: StepRequest, state: int) -> Told:
+    """What a client says of a step beside its state, which has this index."""
+    action = agent.encode_action(request.action, "action")
+    executed = agent.encode_action(request.executed, "executed")
+    allowed = _allowed(agent, request.allowed, state)
+    if action is not None and allowed is not None and action not in allowed:
+        raise InvalidValue("action", "one of the actions that are allowed")
+    return Told(action, executed, allowed)
+
+
+def _allowed(
+    agent: HostedAgent, given: Sequence[object] | None, state: int
+) -> tuple[int, ...] | None:
+    """The possible actions of a step, in ascending order: those given, within the agent's own."""
+    if given is None:
+        return None
+    actions = {agent.actions.encode(one, f"allowed.{i}") for i, one in enumerate(given)}
+    possible = actions.intersection(agent.allowed.get(state, actions))
+    if not possible:
+        raise InvalidValue("allowed", "an action that the agent's specification allows here")
+    return tuple(sorted(possible))

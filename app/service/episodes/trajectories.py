@@ -42,18 +42,37 @@ def trajectory_of(
     )
 
 
-def trajectory_to_learn(played: PlayedEpisode, has_end: bool, observes: bool) -> Trajectory:
-    """A finished episode as agents learn it; without ``has_end`` the end is left out."""
+def trajectory_to_learn(
+    played: PlayedEpisode, has_end: bool, observes: bool, choices: int = 0
+) -> Trajectory:
+    """The trajectory of an episode, for an agent that learns it.
+
+    It has the end of the episode only with ``has_end``: a later event may have reported it. With
+    ``observes`` it has observations instead of state indices; ``choices`` is the number of actions.
+    """
     actions = np.array([step.action for step in played.steps], dtype=np.int64)
     ended, foreign = has_end and played.row.ended, _foreign(played)
     if observes:
         observations = np.array([step.observation for step in played.steps], dtype=np.float64)
         rows = observations.reshape(len(actions), -1)
         last = final_observation(played) if has_end else None
-        return Trajectory.observed(rows, actions, ended, last, foreign)
+        allowed = _allowed(played, choices)
+        return Trajectory.observed(rows, actions, ended, last, foreign, allowed)
     states = np.array([step.state for step in played.steps], dtype=np.int64)
     final = final_state(played) if has_end else UNREPORTED
     return Trajectory(states, actions, final, ended, foreign=foreign)
+
+
+def _allowed(played: PlayedEpisode, choices: int) -> Booleans | None:
+    """The possible actions of each step, of so many; None where everything was possible."""
+    given = [step.allowed for step in played.steps]
+    if all(one is None for one in given):
+        return None
+    allowed = np.ones((len(given), choices), dtype=np.bool_)
+    for row, one in zip(allowed, given, strict=True):
+        if one is not None:
+            row[:] = np.isin(np.arange(choices), one)
+    return allowed
 
 
 def _foreign(played: PlayedEpisode) -> Booleans | None:

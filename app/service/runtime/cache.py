@@ -11,7 +11,6 @@ from typing import Generic, TypeVar
 from app.agents.insight import Insight, unpack_insight
 from app.errors import InvalidValue, NotFound, PlauditError, SnapshotError, StorageUnavailable
 from app.planning.policies.registry import unpack_policy
-from app.planning.policies.uniform import UniformPolicy
 from app.service.agents.hosted_agent import HostedAgent, HostedPlan
 from app.service.agents.specification import read_specification
 from app.service.episodes.hosted_episode import HostedEpisode
@@ -60,6 +59,7 @@ class Cache:
         self.episodes: dict[str, HostedEpisode] = {}  # by id
         self._agent_loads = _SharedLoads(self._load_agent)
         self._episode_loads = _SharedLoads(self._load_episode)
+        self._late_plans: dict[str, HostedPlan] = {}  # by episode, until its next step
         self.on_damage: Callable[[HostedAgent], None] = lambda _: None
         """Called with an agent whose plans or insight cannot be read; the log has them all."""
 
@@ -130,6 +130,7 @@ class Cache:
     def drop_idle(self, seconds: float) -> None:
         """Drop agents and episodes that were not used for ``seconds``."""
         limit = time.monotonic() - seconds
+        self._late_plans.clear()
         for key, episode in list(self.episodes.items()):
             if episode.used < limit and not episode.is_changing:
                 del self.episodes[key]
@@ -177,9 +178,35 @@ class Cache:
         if stored is None:
             raise NotFound("episode", id_)
         is_running = stored.row.status is EpisodeStatus.running
-        plan = await self._pinned_plan(agent, stored.row) if is_running else None
+        plan, late = None, None
+        if is_running:
+            plan, late = await self._plan_in_time(agent, stored.row, id_)
         episode = await asyncio.to_thread(HostedEpisode.from_stored, agent, stored, plan)
+        if late is not None:
+            late.add_done_callback(lambda loaded: self._use_late_plan(episode, loaded))
         return self._keep(episode)
+
+    async def _plan_in_time(
+        self, agent: HostedAgent, row: EpisodeRow, id_: str
+    ) -> tuple[HostedPlan, asyncio.Future[HostedPlan] | None]:
+        """The plan that an episode started on, or after the deadline the fallback action.
+
+        Then the load goes on, and is returned too.
+        """
+        known = self._late_plans.pop(id_, None)
+        if known is not None:
+            return known, None
+        loading = asyncio.ensure_future(self._pinned_plan(agent, row))
+        await asyncio.wait([loading], timeout=agent.deadline)
+        if loading.done():
+            return loading.result(), None
+        return agent.unplanned(row.policy_version), loading
+
+    def _use_late_plan(self, episode: HostedEpisode, loaded: asyncio.Future[HostedPlan]) -> None:
+        """Have the next step load the episode again, with the plan that came too late for this."""
+        if not loaded.cancelled() and loaded.exception() is None:
+            self._late_plans[episode.id] = loaded.result()
+        self.forget_episode(episode)
 
     def _keep(self, episode: HostedEpisode) -> HostedEpisode:
         """Keep an episode, unless its agent has left memory: a deletion would not reach it."""
@@ -190,7 +217,7 @@ class Cache:
     async def _pinned_plan(self, agent: HostedAgent, row: EpisodeRow) -> HostedPlan:
         """The plan that an episode started on."""
         if row.plan is None:
-            return HostedPlan(row.policy_version, None, UniformPolicy(agent.actions.size))
+            return agent.unplanned(row.policy_version)
         if agent.version == row.policy_version and row.plan in agent.plans:
             return agent.plans[row.plan]
         if agent.acting_version == row.policy_version and row.plan in agent.acting_plans:

@@ -17,6 +17,7 @@ from app.agents.base import Agent
 from app.agents.belief_map import MOST_CELLS, pack_map
 from app.agents.insight import Insight, pack_insight
 from app.errors import NotFound, SnapshotError
+from app.learning.trajectory import Trajectory
 from app.learning.world.policy import Policy
 from app.planning.policies.registry import pack_policy, unpack_policy
 from app.planning.problem import Plan, PlanBudget
@@ -80,18 +81,17 @@ class _Warm:
         """Have the agent learn from one event."""
         assert event.episode is not None
         new = event.number > self.version  # the last plan does not know it
-        observes = self.agent.observes
         if event.kind is EventKind.finished:
             episode = played[event.episode]
             if episode.row.plan is not None:
                 planned_for = _planned_as(episode.row.policy_version, episode.row.plan)
                 self.agent.plays(event.episode, planned_for)
             has_end = bool(event.final_known)
-            self.agent.finish(event.episode, trajectory_to_learn(episode, has_end, observes))
+            self.agent.finish(event.episode, self._trajectory(episode, has_end))
             self.ends += new
         elif event.kind is EventKind.abandoned:
             episode = played[event.episode]
-            self.agent.abandon(trajectory_to_learn(episode, bool(event.final_known), observes))
+            self.agent.abandon(self._trajectory(episode, bool(event.final_known)))
             self.ends += new
         elif event.kind is EventKind.reported:
             episode = played[event.episode]
@@ -110,6 +110,10 @@ class _Warm:
             self.agent.remove_label(event.episode, event.slot)
             self.corrections += new
         self.event = event.number
+
+    def _trajectory(self, episode: PlayedEpisode, has_end: bool) -> Trajectory:
+        agent = self.agent
+        return trajectory_to_learn(episode, has_end, agent.observes, agent.spec.actions)
 
     def is_wrong_about(self, episode: PlayedEpisode) -> bool:
         """Whether it has learned another last action of an episode than what was done."""

@@ -101,6 +101,9 @@ def policy_document(agent: HostedAgent, plan: HostedPlan, episode: int) -> JsonO
         "generator": GENERATOR,
         "states": agent.specification.states.model_dump(mode="json"),
         "actions": agent.specification.actions.model_dump(mode="json"),
+        "allowed": [
+            {"state": state, "actions": list(actions)} for state, actions in agent.allowed.items()
+        ],
         "policy": {
             "kind": policy.kind,
             **policy.arrays(),

@@ -258,6 +258,9 @@ def episode_view(
                 action=agent.actions.decode(step.action),
                 answered=agent.actions.decode(step.answered),
                 actor="policy" if step.actor is None else step.actor.value,
+                allowed=None
+                if step.allowed is None
+                else [agent.actions.decode(action) for action in step.allowed],
                 share=share,
             )
             for step, share in zip(steps, shares, strict=True)

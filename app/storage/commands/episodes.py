@@ -191,6 +191,7 @@ class ImportedDetail:
     step: int
     actor: Actor | None
     executed: int | None
+    allowed: list[int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +302,8 @@ class ImportEpisodes:
     def _details(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[StepDetail]:
         for number, episode in numbered:
             for detail in episode.details:
-                yield StepDetail(self.agent, number, detail.step, detail.actor, detail.executed)
+                rest = (detail.actor, detail.executed, detail.allowed)
+                yield StepDetail(self.agent, number, detail.step, *rest)
 
     def _labels(self, numbered: Iterable[tuple[int, ImportedEpisode]]) -> Iterable[LabelRow]:
         for number, episode in numbered:

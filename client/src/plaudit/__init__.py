@@ -10,12 +10,14 @@ with agent.episode() as episode:
 from plaudit.agent import Agent, AsyncAgent
 from plaudit.answers.agents import (
     AgentView,
+    AllowedActions,
     EpisodeCounts,
     EvaluationView,
     Examples,
     GuidelinesView,
     PlanView,
     Space,
+    StateAction,
     SuccessView,
     TimingView,
     VersionSuccessView,
@@ -46,6 +48,7 @@ from plaudit.answers.insight import (
     PolicyPoint,
     PolicyVersionView,
     PolicyView,
+    PossibleActions,
     TransitionView,
 )
 from plaudit.answers.operations import CreatedKey, Health, KeyView
@@ -121,6 +124,7 @@ __all__ = [
     "Agent",
     "AgentPaused",
     "AgentView",
+    "AllowedActions",
     "AlreadyFinished",
     "AlreadyLabelled",
     "AsyncAgent",
@@ -189,6 +193,7 @@ __all__ = [
     "PolicyPoint",
     "PolicyVersionView",
     "PolicyView",
+    "PossibleActions",
     "Problem",
     "RangeNotSatisfiable",
     "RateLimited",
@@ -198,6 +203,7 @@ __all__ = [
     "SpoolFull",
     "StartResult",
     "StartedEpisode",
+    "StateAction",
     "Step",
     "StepAnswer",
     "StepConflict",

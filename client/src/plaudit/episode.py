@@ -84,13 +84,14 @@ class EpisodeCalls:
         explain: bool = False,
         action: object = None,
         executed: object = None,
+        allowed: object = None,
     ) -> Flow[Action]:
         """Send the state, get the action to do now.
 
         Steps are numbered, so that a lost answer is asked for again and nothing is recorded
         twice. ``explain=True`` leaves why in ``answer.explanation``. With ``action`` you act
         yourself and the server records it; ``executed`` is what was done in the step before,
-        where it was not the answer.
+        where it was not the answer. ``allowed`` are the actions that are possible now.
         """
         yield from self._started()
         if self.over:
@@ -99,7 +100,13 @@ class EpisodeCalls:
                 "Label it, and start another."
             )
         answer = yield from episodes.take_step(
-            self.id, state, self.length, explain=explain, action=action, executed=executed
+            self.id,
+            state,
+            self.length,
+            explain=explain,
+            action=action,
+            executed=executed,
+            allowed=allowed,
         )
         return self.took(answer)
 

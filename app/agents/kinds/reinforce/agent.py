@@ -127,12 +127,14 @@ class Reinforce(Agent[ReinforceOptions]):
         episode, label = pair
         trajectory, player = self.experience.episodes[episode], self.authorship.of(episode)
         observations, actions = trajectory.observations, trajectory.actions
+        allowed = trajectory.allowed
         assert observations is not None  # the experience has refused the others
         if trajectory.foreign is not None:
             own = ~trajectory.foreign
             observations, actions = observations[own], actions[own]
+            allowed = None if allowed is None else allowed[own]
         theta = state.theta if player is None else player
-        return LabelledEpisode(observations, actions, label, theta)
+        return LabelledEpisode(observations, actions, label, theta, allowed)
 
     def insight(self) -> ObservationInsight | None:
         """A logistic model of the labels over observations; None before the first label."""

@@ -67,7 +67,7 @@ class UcbviExact(Optimist[UcbviExactOptions]):
         if mode == "exploit":
             return self.exploit(learned, 0.0, certify)
         if not self.experience.episodes:
-            return plan_uniform(self.spec.actions)
+            return plan_uniform(self.spec.actions, self.allowed)
         plan = self._over_histories(self.optimistic(learned, episode, pending))
         self.optimistic_value = plan.value
         return plan
@@ -104,7 +104,7 @@ class UcbviExact(Optimist[UcbviExactOptions]):
 
     def _over_histories(self, worth: Worth) -> Plan:
         model, horizon = self.experience.transitions.estimate(), self.spec.horizon
-        return plan_histories(self.start(), model, horizon, worth, self._limits)
+        return plan_histories(self.start(), model, horizon, worth, self._limits, self.allowed)
 
 
 def _worth(learned: Learned, widths: Callable[[Any], Floats] | None, bonuses: Floats) -> Worth:

@@ -58,7 +58,9 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         self.features = features
         self._episodes, self.size = exploration_size(self.options, features)
         first = self._first_direction(features.dimension)
-        self.exploration = Exploration(features, self.size, spec.seed, self._knowledge(), first)
+        self.exploration = Exploration(
+            features, self.size, spec.seed, self._knowledge(), first, self.allowed
+        )
 
     def _first_direction(self, dimension: int) -> Floats | None:
         """v_1 as the client gives it, or None."""
@@ -112,8 +114,8 @@ class UcbviExplore(GridOptimist[UcbviExploreOptions]):
         if len(tables) > most:
             rng = generator(self.spec.seed, _COIN, episode)
             tables = tables[np.sort(rng.choice(len(tables), most, replace=False))]
-        policy = MixturePolicy(chance, self.spec.actions, tables, plan.policy)
-        unknown = plan_uniform(self.spec.actions)
+        policy = MixturePolicy(chance, self.spec.actions, tables, plan.policy, self.allowed)
+        unknown = plan_uniform(self.spec.actions, self.allowed)
         return replace(
             plan,
             policy=policy,

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import SnapshotError
-from app.learning.arrays import Arrays, Floats
+from app.learning.arrays import Arrays, Booleans, Floats
 from app.learning.features.base import StepFeatures
 from app.learning.paper.coverage import Coverage
 from app.learning.paper.euler import EulerPlan, KnownReward, plan_euler
@@ -97,8 +97,10 @@ class Exploration:
         seed: int,
         first: Knowledge,
         first_direction: Floats | None = None,
+        allowed: Booleans | None = None,
     ) -> None:
         self.features, self.size, self.seed = features, size, seed
+        self.allowed = allowed  # (S, A): the possible actions; None: every action
         self.scale = (
             features.largest_norm() or 1.0
         )  # divides the features, so that ||phi(tau)|| <= 1 as in the paper
@@ -226,7 +228,8 @@ class Exploration:
         cells = self.features.spread(direction) / self.scale
         reward = KnownReward(cells, self.features.remainders(direction) / self.scale)
         span = reward.span() if self.size.span is None else self.size.span
-        return plan_euler(reward, now.model, now.counts, self.size.confidence, span)
+        confidence = self.size.confidence
+        return plan_euler(reward, now.model, now.counts, confidence, span, self.allowed)
 
     def arrays(self) -> Arrays:
         """Everything as plain arrays."""

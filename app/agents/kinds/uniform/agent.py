@@ -22,4 +22,4 @@ class Uniform(Agent[UniformOptions]):
         certify: bool = True,  # noqa: ARG002
     ) -> Plan:
         """The uniform policy, in every mode."""
-        return plan_uniform(self.spec.actions)
+        return plan_uniform(self.spec.actions, self.allowed)

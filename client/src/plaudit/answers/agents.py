@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from plaudit.answers.values import Label, Learning, Metadata, Wait
+from plaudit.answers.values import Action, Label, Learning, Metadata, State, Wait
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,22 @@ class TimingView:
 
 
 @dataclass(frozen=True)
+class AllowedActions:
+    """The actions that are possible in one state."""
+
+    state: State
+    actions: list[Action]
+
+
+@dataclass(frozen=True)
+class StateAction:
+    """The fallback action of one state."""
+
+    state: State
+    action: Action
+
+
+@dataclass(frozen=True)
 class AgentView:
     """An agent: its specification and where it stands."""
 
@@ -148,5 +164,9 @@ class AgentView:
     label_timeout: str | None = None
     default_label: Label | None = None
     running_timeout: str | None = None
+    allowed: list[AllowedActions] = field(default_factory=list)
+    fallback_action: int | str | list[StateAction] | None = None
+    deadline_ms: int | None = None
+    max_exploration: float = 1.0
     wait: Wait = True
     shortened: list[str] = field(default_factory=list)

@@ -49,7 +49,8 @@ class StartedEpisode(EpisodeSummary):
 class StepView:
     """One step of an episode; ``share`` is what it adds to the log-odds of a good label.
 
-    ``action`` is what was done, ``answered`` what the policy chose, and ``actor`` who acted.
+    ``action`` is what was done, ``answered`` what the policy chose, ``actor`` who acted, and
+    ``allowed`` what the client allowed.
     """
 
     step: int
@@ -57,6 +58,7 @@ class StepView:
     action: Action
     answered: Action
     actor: Actor
+    allowed: list[Action] | None
     share: float | None
 
 

@@ -65,6 +65,14 @@ class ModelView:
 
 
 @dataclass(frozen=True)
+class PossibleActions:
+    """The possible actions of one state, by their indices."""
+
+    state: int
+    actions: list[int]
+
+
+@dataclass(frozen=True)
 class PolicyView:
     """A policy that a client can run by itself; ``etag`` names it."""
 
@@ -78,6 +86,7 @@ class PolicyView:
     states: Space
     actions: Space
     policy: dict[str, Any] = field(repr=False)
+    allowed: list[PossibleActions] = field(default_factory=list)
     etag: str = ""
 
 

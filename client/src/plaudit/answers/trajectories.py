@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from plaudit.answers.values import Action, Label, Learning, Metadata, Mode, State, Status
+from plaudit.answers.values import Action, Actor, Label, Learning, Metadata, Mode, State, Status
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,15 @@ class LoggedCannotTell:
 
 @dataclass(frozen=True)
 class LoggedStepDetail:
-    """A step in which somebody else than the policy acted; ``answered`` is what it chose."""
+    """A step in which somebody else than the policy acted, or not every action was allowed.
+
+    ``answered`` is what the policy chose.
+    """
 
     step: int
-    actor: Literal["client", "override", "fallback"]
+    actor: Actor = "policy"
     answered: Action | None = None
+    allowed: list[Action] | None = None
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,10 @@ def create_agent(
     label_timeout: str | None = None,
     default_label: int | None = None,
     running_timeout: str | None = None,
+    allowed: Sequence[Json] | None = None,
+    fallback_action: int | str | Sequence[Json] | None = None,
+    deadline_ms: int | None = None,
+    max_exploration: float | None = None,
     wait: Wait | None = None,
     metadata: Json | None = None,
     display: Json | None = None,
@@ -49,7 +53,8 @@ def create_agent(
     """Create an agent.
 
     ``states`` and ``actions`` are a number (16 is 0 to 15), a list of names, or a `Space`;
-    ``algorithm`` is a kind such as "thompson", or a kind with its options.
+    ``algorithm`` is a kind such as "thompson", or a kind with its options. ``allowed`` lists
+    ``{"state": …, "actions": […]}`` for states in which not every action is possible.
     """
     body = given(
         name=name,
@@ -64,6 +69,10 @@ def create_agent(
         label_timeout=label_timeout,
         default_label=default_label,
         running_timeout=running_timeout,
+        allowed=allowed,
+        fallback_action=fallback_action,
+        deadline_ms=deadline_ms,
+        max_exploration=max_exploration,
         wait=wait,
         metadata=metadata,
         display=display,

@@ -29,6 +29,7 @@ def start_episode(
     wait: Wait | None = None,
     state: object = None,
     action: object = None,
+    allowed: object = None,
     idempotency_key: str | None = None,
 ) -> Flow[StartedEpisode]:
     """Start an episode; its policy is pinned now.
@@ -49,6 +50,7 @@ def start_episode(
         wait=wait,
         state=state,
         action=action,
+        allowed=allowed,
     )
     where = path("agents", agent, "episodes")
     reply = yield json_request("POST", where, body, idempotent(idempotency_key))
@@ -63,6 +65,7 @@ def take_step(
     explain: bool = False,
     action: object = None,
     executed: object = None,
+    allowed: object = None,
 ) -> Flow[StepAnswer]:
     """Send a state, get an action.
 
@@ -71,9 +74,16 @@ def take_step(
 
     With ``action`` the caller acts itself, as in a demonstration, and the server records it.
     ``executed`` is what was done in the step before, where it was not the answer: a safety layer
-    or a person stepped in.
+    or a person stepped in. ``allowed`` are the actions that are possible now.
     """
-    body = given(state=state, step=step, explain=explain or None, action=action, executed=executed)
+    body = given(
+        state=state,
+        step=step,
+        explain=explain or None,
+        action=action,
+        executed=executed,
+        allowed=allowed,
+    )
     where = path("episodes", episode, "steps")
     reply = yield json_request("POST", where, body, safe=step is not None)
     return parse(StepAnswer, reply.json())

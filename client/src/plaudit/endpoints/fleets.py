@@ -26,7 +26,7 @@ from plaudit.errors import InvalidArgument, UnexpectedAnswer
 class Step:
     """One step of many; ``step`` makes a retry safe.
 
-    ``action`` and ``executed`` are for steps in which somebody else acts: see `take_step`.
+    ``action``, ``executed`` and ``allowed`` are those of `take_step`.
     """
 
     episode: str
@@ -34,6 +34,7 @@ class Step:
     step: int | None = None
     action: object = None
     executed: object = None
+    allowed: object = None
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,20 @@ class Net:
         done: int | None = None,
     ) -> tuple[int, int | None]:
         """The action that is worth most."""
+        worth, logit = self._worth(step, state, memory)
+        action = worth.index(max(worth)) if done is None else done
+        counts = self._first < self._horizon
+        return action, round((logit - self._offset) / _UNIT) if counts else None
+
+    def within(
+        self, step: int, state: Sequence[float], memory: int | None, allowed: Sequence[int]
+    ) -> int:
+        """The allowed action that is worth most."""
+        worth, _ = self._worth(step, state, memory)
+        return max(allowed, key=worth.__getitem__)
+
+    def _worth(self, step: int, state: Sequence[float], memory: int | None) -> tuple[Row, float]:
+        """What each action is worth, and the logit once this state has counted."""
         z = [
             min(max((x - centre) / unit, -_FARTHEST), _FARTHEST)
             for x, (centre, unit) in zip(state, self._axes, strict=True)
@@ -51,9 +65,7 @@ class Net:
             for a in range(len(worth) if share > 0.0 else 0):
                 value = self._value(step, i, a, logit)
                 worth[a] += share * (value * self._factors[i][a] + self._bonuses[i][a])
-        action = worth.index(max(worth)) if done is None else done
-        counts = self._first < self._horizon
-        return action, round((logit - self._offset) / _UNIT) if counts else None
+        return worth, logit
 
     def _value(self, step: int, i: int, a: int, logit: float) -> float:
         """What action a is worth in centre i before hazard and bonus."""

@@ -30,17 +30,23 @@ class Network:
         """The first action whose summed probability is beyond u."""
         if done is not None:
             return done, memory
+        chances = self.chances(state)
+        total = 0.0
+        for action, chance in enumerate(chances):
+            total += chance
+            if u < total:
+                return action, memory
+        return len(chances) - 1, memory
+
+    def chances(self, state: Sequence[float]) -> list[float]:
+        """The probability of each action."""
         outputs = self._outputs(
             [self._input(*part) for part in zip(state, self._bounds, strict=True)]
         )
         most = max(outputs)
         weights = [exp(output - most) for output in outputs]
-        whole, total = sum(weights), 0.0
-        for action, weight in enumerate(weights):
-            total += weight / whole
-            if u < total:
-                return action, memory
-        return len(weights) - 1, memory
+        whole = sum(weights)
+        return [weight / whole for weight in weights]
 
     def _input(self, value: float, bounds: tuple[float, float]) -> float:
         low, high = bounds

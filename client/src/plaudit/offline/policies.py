@@ -33,17 +33,33 @@ def hold(x: int, low: int, high: int) -> int:
     return min(max(x, low), high)
 
 
-class Uniform:
-    """Every action is as likely."""
+class Draw:
+    """Draws one of the actions that are possible in a state, all as likely."""
 
     def __init__(self, document: Document) -> None:
-        self._actions: int = document["actions"]
+        self._actions: int = document["actions"] if "actions" in document else document["sizes"][0]
+        self._allowed: list[list[int]] | None = document.get("allowed")
+
+    def __call__(self, state: Seen, u: float) -> int:
+        """The action that u falls on."""
+        if self._allowed is None:
+            return floor(u * self._actions)
+        row = self._allowed[state if isinstance(state, int) else 0]
+        possible = [action for action, allowed in enumerate(row) if allowed]
+        return possible[floor(u * len(possible))]
+
+
+class Uniform:
+    """Every possible action is as likely."""
+
+    def __init__(self, document: Document) -> None:
+        self._draw = Draw(document)
 
     def act(
         self, step: int, state: int, memory: None, u: float, done: int | None = None
     ) -> tuple[int, None]:
         """The action that u falls on."""
-        return floor(u * self._actions) if done is None else done, memory
+        return self._draw(state, u) if done is None else done, memory
 
 
 class Markov:
@@ -118,7 +134,7 @@ class History:
     def __init__(self, document: Document) -> None:
         self._actions, self._states = document["sizes"]
         self._levels, self._keys = document["levels"], document["keys"]
-        self._choices = document["choices"]
+        self._choices, self._draw = document["choices"], Draw(document)
 
     def act(
         self, step: int, state: int, memory: int | None, u: float, done: int | None = None
@@ -129,7 +145,7 @@ class History:
         key = edge * self._states + state
         place = bisect_left(self._keys, key, begin, end)
         if edge == -1 or place == end or self._keys[place] != key:
-            return floor(u * self._actions) if done is None else done, -1
+            return self._draw(state, u) if done is None else done, -1
         action: int = self._choices[place] if done is None else done
         return action, (place - begin) * self._actions + action
 
@@ -192,7 +208,7 @@ class Mixture:
     """One of several tables, or an inner policy; a coin at the first step decides."""
 
     def __init__(self, document: Document) -> None:
-        self._chance, self._actions = document["chance"], document["actions"]
+        self._chance, self._draw = document["chance"], Draw(document)
         self._tables: list[list[list[int]]] = document["tables"]
         mark = "inner."
         inner = {k[len(mark) :]: value for k, value in document.items() if k.startswith(mark)}
@@ -219,7 +235,7 @@ class Mixture:
         elif self._tables:
             action = self._tables[chosen - 1][step][state]
         else:
-            action = floor(u * self._actions)
+            action = self._draw(state, u)
         return action if done is None else done, (chosen, inside)
 
 
