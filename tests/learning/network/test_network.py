@@ -60,6 +60,30 @@ class TestNetwork:
         found = network.gradient(theta, inputs, actions, factors)
         np.testing.assert_allclose(found, differences, rtol=1e-6, atol=1e-8)
 
+    def test_the_gradient_given_what_is_allowed_is_that_of_finite_differences(
+        self, sizes, activation
+    ):
+        """Of log pi(a | x, a is allowed) = log pi(a | x) - log sum of the allowed pi(b | x)."""
+        network, rng = Network(sizes, activation), np.random.default_rng(3)
+        theta, inputs = random_theta(network), rng.normal(size=(9, sizes[0]))
+        actions, factors = rng.integers(sizes[-1], size=9), rng.normal(size=9)
+        allowed = rng.random((9, sizes[-1])) < 0.5
+        allowed[np.arange(9), actions] = True
+        allowed[0] = True
+
+        def objective(at):
+            chances = np.exp(network.log_probabilities(at, inputs))
+            taken = chances[np.arange(9), actions]
+            return factors @ np.log(taken / (chances * allowed).sum(axis=1))
+
+        step = 1e-6
+        differences = [
+            (objective(theta + step * unit) - objective(theta - step * unit)) / (2 * step)
+            for unit in np.eye(network.parameters)
+        ]
+        found = network.gradient(theta, inputs, actions, factors, allowed)
+        np.testing.assert_allclose(found, differences, rtol=1e-6, atol=1e-8)
+
     def test_parameters_are_counted(self, sizes, activation):
         network = Network(sizes, activation)
         pairs = itertools.pairwise(sizes)
