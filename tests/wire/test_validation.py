@@ -61,7 +61,7 @@ def test_an_unknown_field_is_answered_with_the_fields_there_are():
 def test_an_unknown_field_within_a_list_is_found():
     error = refusal(ManySteps, {"steps": [{"episode": "e", "state": 1, "stepp": 3}]}, "body")
     assert error.field == "body.steps.0.stepp"
-    assert error.reason == "unknown field 'stepp'. Fields: episode, state, step"
+    assert error.reason == "unknown field 'stepp'. Fields: action, episode, executed, state, step"
 
 
 class Inner(Strict):

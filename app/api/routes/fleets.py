@@ -70,7 +70,7 @@ _LINE = {
     status_code=201,
     summary="Learn from logged episodes",
     responses=declared(404, 409, 413, 422, 503),
-    openapi_extra={"requestBody": {"content": {LINES: _LINE}}},
+    openapi_extra={"requestBody": {"content": {LINES: _LINE | {"schema": {}}}}},  # of any length
 )
 async def import_trajectories(
     agent: AgentId,
