@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= auto
 
-.PHONY: install run docs test test-all test-postgres coverage compiled lint types layers format bench figures lock clean
+.PHONY: install run docs test test-all test-postgres coverage compiled lint types layers format bench chaos audit sbom figures lock clean
 
 install: $(STAMP)
 
@@ -63,7 +63,20 @@ bench: install
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.explore
 	$(BIN)/python -m benchmarks.serving
-	PLAUDIT_SCHEMATHESIS_EXAMPLES=200 $(BIN)/python -m pytest -q tests/api/openapi/test_schemathesis.py
+	PLAUDIT_SCHEMATHESIS_EXAMPLES=2500 $(BIN)/python -m pytest -q tests/api/openapi/test_schemathesis.py
+
+# Ten minutes of kills and other faults under load. For longer: make chaos CHAOS="--hours 8"
+chaos: compiled
+	$(BIN)/python -m benchmarks.chaos $(CHAOS)
+
+# Known vulnerabilities of what requirements.lock pins. Without network it says so, and passes.
+audit: install
+	.ci/audit
+
+# The software bill of materials of this environment, in CycloneDX form.
+sbom: install
+	mkdir -p dist
+	$(BIN)/python .ci/sbom.py > dist/plaudit.cdx.json
 
 # Runs that are missing, then every figure of docs/figures and the tables beside them.
 figures: install

@@ -55,8 +55,8 @@ class Database:
         write_engine = self._serving.enter_context(engine)
         self._read_engine = backend.reading_engine(url, _READERS)
         self._threads = ThreadPoolExecutor(_READERS, thread_name_prefix="reading")
-        self._check = backend.check_of(url)
-        self.writer = Writer(write_engine, check=self._check)
+        self.check = backend.check_of(url)
+        self.writer = Writer(write_engine, check=self.check)
 
     async def read(
         self, query: Callable[Concatenate[Connection, P], Result], *args: P.args, **kwargs: P.kwargs
@@ -64,7 +64,7 @@ class Database:
         """Run a query in a thread."""
 
         def run() -> Result:
-            self._check()
+            self.check()
             with self._read_engine.connect() as connection:
                 return query(connection, *args, **kwargs)
 

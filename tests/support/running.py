@@ -14,6 +14,7 @@ from tests.support import template
 from tests.support.databases import database_url, recordings_of
 
 START_SECONDS = 120
+FAULTS = ("early", "twice", "unchecked")  # that can be planted; see `changes`
 LAKE = {
     "name": "lake",
     "states": {"kind": "discrete", "n": 4},
@@ -30,11 +31,13 @@ class RunningServer:
 
     The process is forked from a template, so that it starts, and can be started again, at once.
     `learning=False` leaves out the learning processes: nothing that they do is acknowledged to
-    anybody. `early=True` acknowledges before the commit, as no server should. `clock` is a file
-    with the seconds by which the server's clock is wrong.
+    anybody. `clock` is a file with the seconds by which the server's clock is wrong. `power` is a
+    file that gets the length of the write-ahead log that is synced. `FAULTS` can be planted, as
+    `early=True`; see `changes`.
     """
 
-    def __init__(self, folder, learning=True, early=False, clock=None, **environment):
+    def __init__(self, folder, learning=True, clock=None, power=None, **options):
+        planted = {name: options[name] for name in FAULTS if name in options}
         self.folder = folder
         self.database = folder / "plaudit.db"
         self.environment = {
@@ -45,9 +48,10 @@ class RunningServer:
             "PLAUDIT_LEARNING_PROCESSES": "1",
             "PLAUDIT_LONG_LEARNING_PROCESSES": "0",  # tests stop and kill the only learner
             "PYTHONUNBUFFERED": "1",
-            **{name: str(value) for name, value in environment.items()},
+            **{name: str(value) for name, value in options.items() if name not in planted},
         }
-        self.changes = {"learning": learning, "early": early, "clock": clock and str(clock)}
+        files = {"clock": clock and str(clock), "power": power and str(power)}
+        self.changes = {"learning": learning, **files, **planted}
         self.process = None
         self.url = None
         self.lines = []

@@ -24,6 +24,7 @@ from app.wire.problems import Problem
 
 _ID = re.compile(rb"^[A-Za-z0-9._:-]{1,128}$")
 _NO_LENGTH = -1
+_NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 _CLIENT_GONE = 499  # only in the metrics; nginx uses the same code
 
 
@@ -73,7 +74,7 @@ class Gate:
             nonlocal status, started
             if message["type"] == "http.response.start":
                 status, started = message["status"], True
-                message["headers"] = [*message["headers"], (b"x-request-id", name_)]
+                message["headers"] = [*message["headers"], _NO_SNIFFING, (b"x-request-id", name_)]
             await send(message)
 
         try:

@@ -19,6 +19,11 @@ _POLICY = (
     "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
 )
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+}
 # Relative addresses work below any path prefix of a proxy.
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -52,7 +57,7 @@ _START = """SwaggerUIBundle({
 @router.get("")
 async def manual() -> HTMLResponse:
     """The page."""
-    return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
+    return HTMLResponse(_PAGE, headers=_HEADERS)
 
 
 @router.get("/start.js")

@@ -25,7 +25,6 @@ _BYTES = {"schema": {"type": "string", "format": "binary"}, "example": "the byte
 _CONTENT = dict.fromkeys(MEDIA_TYPES, _BYTES)
 # Even if a file with HTML passed the type check, the browser would not run its scripts.
 _SAFE = {
-    "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Content-Disposition": "inline",

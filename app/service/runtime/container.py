@@ -60,6 +60,7 @@ class Container:
         self.pool = ProcessPool(
             settings.learning_processes + settings.long_learning_processes,
             settings.database_url,
+            database.check,
             budget,
             settings.warm_bytes,
             settings.learning_seconds,

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
@@ -70,6 +71,7 @@ class ProcessPool:
         self,
         count: int,
         database_url: str,
+        check: Callable[[], None],
         budget: PlanBudget,
         warm_bytes: float,
         seconds: float,
@@ -80,7 +82,7 @@ class ProcessPool:
         self._seconds = seconds
         # One process compiles; the others load what it wrote to the cache.
         self._slots = [
-            _Slot(context, database_url, budget, warm_bytes, n == 0) for n in range(count)
+            _Slot(context, database_url, budget, warm_bytes, n == 0, check) for n in range(count)
         ]
         self._free = list(self._slots)
         self._scheduler = scheduler
@@ -178,8 +180,9 @@ class _Slot:
         budget: PlanBudget,
         warm_bytes: float = 1e9,
         compiles: bool = False,
+        check: Callable[[], None] | None = None,
     ) -> None:
-        self._context, self._arguments = context, (url, budget, warm_bytes, compiles)
+        self._context, self._arguments = context, (url, budget, warm_bytes, compiles, check)
         self._pipe: Connection | None = None
         self.process: BaseProcess | None = None
         self.is_ready = False
@@ -274,13 +277,23 @@ class _Slot:
 
 
 def _serve(
-    pipe: Connection, url: str, budget: PlanBudget, warm_bytes: float, compiles: bool
+    pipe: Connection,
+    url: str,
+    budget: PlanBudget,
+    warm_bytes: float,
+    compiles: bool,
+    check: Callable[[], None] | None,
 ) -> None:
     """The loop of a learning process, until the serving process closes the pipe or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the serving process
     os.nice(NICENESS)
-    warm_up_first(partial(_report, pipe))
-    worker = Worker(Reader(url), budget, warm_bytes)
+    with suppress(BrokenPipeError):  # the serving process died: nobody waits for the result
+        warm_up_first(partial(_report, pipe))
+        _work(pipe, Worker(Reader(url, check), budget, warm_bytes), compiles)
+
+
+def _work(pipe: Connection, worker: Worker, compiles: bool) -> None:
+    """Carry out jobs; between them, compile what later jobs may need."""
     pipe.send(_READY)
     stages = list(reversed(LATER_STAGES)) if compiles else []
     while True:

@@ -80,6 +80,7 @@ def page_guard(allowed: frozenset[Role]) -> Any:
         check_visible(session.caller, request)
         return session.caller
 
+    caller.guards = allowed  # type: ignore[attr-defined]  # the page on security lists them
     return Depends(caller)
 
 

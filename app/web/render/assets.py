@@ -60,6 +60,5 @@ async def asset(version: str, name: str) -> Response:
         headers={
             "Content-Type": _KINDS[Path(name).suffix],
             "Cache-Control": keep,
-            "X-Content-Type-Options": "nosniff",
         },
     )

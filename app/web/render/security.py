@@ -16,7 +16,6 @@ HEADERS: Mapping[str, str] = MappingProxyType(
     {
         "Content-Security-Policy": _POLICY,
         "X-Frame-Options": "DENY",
-        "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "same-origin",
         "Cache-Control": "no-store",
         "Cross-Origin-Opener-Policy": "same-origin",
