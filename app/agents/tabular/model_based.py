@@ -18,8 +18,8 @@ from app.agents.tabular.insight import TabularInsight
 from app.errors import BudgetExceeded
 from app.learning.arrays import Arrays, Floats
 from app.learning.features.base import stack_rows
+from app.learning.logistic.estimate import DENSE_LIMIT
 from app.learning.logistic.information import label_information
-from app.learning.logistic.posterior import LARGEST_FACTOR
 from app.learning.randomness import uniform
 from app.learning.world.model import TransitionModel
 from app.learning.world.policy import Policy
@@ -188,7 +188,7 @@ class ModelBased(Agent[AnyOptions]):
         epsilon = self.options.epsilon if isinstance(self.options, PlanningOptions) else 1.0
         points = min(self._grid_points(belief, epsilon), self.budget.cells)
         sweep = sweep_cost(H * tracked, A, _FEW_SUCCESSORS, points)
-        features = min(belief.features.dimension, LARGEST_FACTOR)
+        features = min(belief.features.dimension, DENSE_LIMIT)  # more are not factorised at once
         return Cost(self.sweeps * sweep) + table_cost(H * tracked, A) + fit_cost(features)
 
     def _grid_points(self, belief: Belief, epsilon: float) -> float:

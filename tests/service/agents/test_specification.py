@@ -244,5 +244,14 @@ class TestPredictedCost:
         with pytest.raises(BudgetExceeded, match="bytes of a learning job"):
             self.check(100, 1000, 200, job_bytes=1e8, monkeypatch=monkeypatch)
 
+    @pytest.mark.parametrize("kind", ["thompson", "ucbvi"])
+    @pytest.mark.parametrize("size", [(100, 100, 4), (500, 50, 4), (5000, 20, 4)])
+    def test_an_ordinary_agent_with_many_features_is_admitted(self, monkeypatch, kind, size):
+        """Its job takes about a second: features that no label has touched cost nothing."""
+        monkeypatch.setattr(specification, "slowness", lambda: 4.0)
+        states, horizon, actions = size
+        asked = spec(states=states, horizon=horizon, actions=actions, algorithm={"kind": kind})
+        check_limits(asked, self.LARGE)
+
     def test_a_small_agent_costs_next_to_nothing(self, monkeypatch):
         self.check(16, 20, 4, job_seconds=0.5, job_bytes=1e7, monkeypatch=monkeypatch)
