@@ -201,6 +201,7 @@ labels = Table(
     Column("guidelines_version", Integer),  # that the labeller judged by; null when imported
     Column("seconds", Float),  # that the labeller looked at the episode, where known
     Index(None, "agent", "episode"),
+    Index(None, "labeller", "at"),
 )
 
 guidelines = Table(

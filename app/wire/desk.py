@@ -35,6 +35,7 @@ class DeskRequest(Wire):
     visit: RandomName
     agent: ShortText | None = None
     labeller: ShortText | None = None  # used where keys are off
+    current: ShortText | None = None  # the agent whose episodes come first
 
 
 class DeskEpisodeRequest(DeskRequest):
@@ -126,6 +127,14 @@ class DeskAnswer(Answer):
     episode: DeskEpisode | None
     left: int
     skipped: int
+
+
+class DeskProgress(Answer):
+    """How a labeller and an agent come on."""
+
+    today: int  # answers of the labeller since the time that the page asked about
+    curve: list[tuple[int, float]]  # (labels, success) that the agent's policies were predicted
+    labels: int  # that the agent has
 
 
 class DeskLease(Answer):

@@ -328,3 +328,38 @@ def test_the_question_the_guidelines_and_the_examples(server, admin, people):
     (label,) = admin.get(f"/v1/episodes/{judged['id']}").json()["labels"]
     assert label["guidelines_version"] == 1  # that Grace saw, though there is a newer one
     assert 0 < label["seconds"] < 600
+
+
+def test_a_session_finishes_one_agent_before_the_next(server, admin, people):
+    agents = [waiting(admin, 3, GRID | {"name": name}) for name in ("first <i>", "second")]
+    body = {"name": "Session", "role": "labeller", "agents": agents}
+    key = admin.post("/v1/keys", json=body).json()
+    page = people(server.url)
+    sign_in(page, server, key["secret"])
+    seen = []
+    for left in reversed(range(6)):
+        seen.append(shown(page).split(" · ")[0])
+        press(page, "g", left)
+    assert seen in ([*["first <i>"] * 3, *["second"] * 3], [*["second"] * 3, *["first <i>"] * 3])
+
+
+def test_a_session_counts_the_day_has_a_goal_and_a_curve(server, admin, people):
+    agent, other = waiting(admin, 5, GRID | {"name": "mine"}), waiting(admin, 1)
+    key = create_key(admin, "labeller", "Daily")
+    page = people(server.url)
+    sign_in(page, server, key["secret"], f"/label?agent={agent}")
+    shown(page)
+    press(page, "g", 4)
+    press(page, "b", 3)
+    expect(page.locator("#today")).to_have_text("2 judged today", timeout=PATIENCE)
+    page.locator("#goal").fill("4")
+    page.keyboard.press("Escape")
+    bar = page.locator("#today-bar")
+    expect(bar).to_be_visible()
+    assert (bar.get_attribute("max"), bar.get_attribute("value")) == ("4", "2")
+    expect(page.locator("#learning-curve .rise")).to_have_count(1)
+    page.locator("#scope-agent").select_option(other)
+    page.wait_for_url(f"**/label?agent={other}")
+    expect(page.locator("#episode-name")).to_contain_text("lake", timeout=PATIENCE)
+    page.locator("#scope-agent").select_option("")
+    page.wait_for_url("**/label")

@@ -8,7 +8,12 @@ import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 
-from app.service.labelling.slots import cannot_tell_in_force, labels_in_force
+from app.service.labelling.slots import (
+    CannotTell,
+    GivenLabel,
+    cannot_tell_in_force,
+    labels_in_force,
+)
 from app.service.runtime.ids import episode_id
 from app.service.runtime.times import moment
 from app.storage.rows import EpisodeRow, LabelRow
@@ -28,15 +33,35 @@ class LabelEntry:
     labeller: str | None
     comment: str | None
     at: str
+    seconds: float | None  # that the labeller looked at the episode
+    guidelines_version: int | None  # that the labeller judged by
 
 
 def label_entries(row: EpisodeRow, history: Sequence[LabelRow]) -> Iterator[LabelEntry]:
     """The labels and answers in force of an episode."""
     known = episode_id(row.agent, row.number), row.external_id, row.mode.value
     for given in labels_in_force(list(history)).values():
-        yield LabelEntry(*known, given.label, given.labeller, given.comment, _time(given.at))
+        yield _entry(known, given.label, given.comment, given)
     for answer in cannot_tell_in_force(list(history)).values():
-        yield LabelEntry(*known, CANNOT_TELL, answer.labeller, answer.reason, _time(answer.at))
+        yield _entry(known, CANNOT_TELL, answer.reason, answer)
+
+
+def _entry(
+    known: tuple[str, str | None, str],
+    label: int | str,
+    comment: str | None,
+    given: GivenLabel | CannotTell,
+) -> LabelEntry:
+    attention = given.attention
+    return LabelEntry(
+        *known,
+        label,
+        given.labeller,
+        comment,
+        _time(given.at),
+        attention.seconds,
+        attention.guidelines_version,
+    )
 
 
 async def json_lines(entries: AsyncIterator[LabelEntry]) -> AsyncIterator[str]:

@@ -57,16 +57,24 @@ class LabelQueue:
         return len(self._skipped.get(skipper, ()))
 
     async def next(
-        self, holder: str, skipper: str, chosen: AgentSet, labeller: str | None
+        self,
+        holder: str,
+        skipper: str,
+        chosen: AgentSet,
+        labeller: str | None,
+        current: int | None = None,
     ) -> HostedEpisode | None:
         """The episode to judge next, leased to the holder; None when there is no more.
+
+        Episodes of the ``current`` agent come first, so that people who judge several agents finish
+        one before the next.
 
         An episode that the labeller has judged does not come again, however many labels it still
         wants. A labeller without a name is shown everything.
         """
         skipped = self._skipped.get(skipper, set())
         for fresh in (False, True):
-            order = await self._order(chosen, fresh)
+            order = _current_first(await self._order(chosen, fresh), current)
             episode = await self._first(order, holder, skipped, labeller)
             if episode is not None:
                 return episode
@@ -224,6 +232,13 @@ class LabelQueue:
         if len(self._orders) > MOST_AGENTS:
             self._orders.clear()
         self._orders[chosen] = time.monotonic(), order
+
+
+def _current_first(order: list[str], current: int | None) -> list[str]:
+    """The same order with the episodes of one agent first."""
+    if current is None:
+        return order
+    return sorted(order, key=lambda id_: read_episode_id(id_)[0] != current)
 
 
 def _can_judge(episode: HostedEpisode, labeller: str | None) -> bool:

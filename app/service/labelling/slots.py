@@ -60,7 +60,9 @@ def labels_in_force(history: Iterable[LabelRow]) -> dict[int, GivenLabel]:
         if row.label is None:
             slots.pop(row.slot, None)
         else:
-            slots[row.slot] = GivenLabel(row.label, row.labeller, row.comment, row.at)
+            slots[row.slot] = GivenLabel(
+                row.label, row.labeller, row.comment, row.at, _attention(row)
+            )
     return dict(sorted(slots.items()))
 
 
@@ -69,10 +71,15 @@ def cannot_tell_in_force(history: Iterable[LabelRow]) -> dict[int, CannotTell]:
     answers: dict[int, CannotTell] = {}
     for row in history:
         if row.cannot_tell:
-            answers[row.slot] = CannotTell(row.labeller, row.comment or "", row.at)
+            reason = row.comment or ""
+            answers[row.slot] = CannotTell(row.labeller, reason, row.at, _attention(row))
         else:
             answers.pop(row.slot, None)
     return dict(sorted(answers.items()))
+
+
+def _attention(row: LabelRow) -> Attention:
+    return Attention(row.guidelines_version, row.seconds)
 
 
 def answer_slot(answers: Mapping[int, CannotTell], labeller: str | None) -> int | None:

@@ -40,6 +40,7 @@ from app.wire.specification.display import Display
 
 log = logging.getLogger(__name__)
 
+_MOST_WAITING = 100  # agents to choose from at the desk
 CURVE_PARTS = agent_queries.SPARK_POINTS
 _DISPLAY: TypeAdapter[Display] = TypeAdapter(Display)
 _SPECIFICATION = tuple(Specification.model_fields)
@@ -121,6 +122,11 @@ class AgentViews:
                 for row in rows
             ]
         )
+
+    async def waiting(self, sees: Visibility) -> list[tuple[str, str, int]]:
+        """(id, name, episodes that wait) of the agents with the most episodes that wait."""
+        found = await self._database.read(agent_queries.waiting_counts, sees.agents, _MOST_WAITING)
+        return [(agent_id(number), name, count) for number, name, count in found]
 
     async def name(self, agent: str) -> str:
         """The name of an agent."""

@@ -7,15 +7,25 @@ from dataclasses import dataclass
 from app.errors import NotFound
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.episodes.hosted_episode import HostedEpisode
-from app.service.runtime.ids import agent_id, episode_id
+from app.service.runtime.ids import agent_id, episode_id, read_agent_id
 from app.service.runtime.times import moment_or_none
+from app.service.views.curves import thinned
 from app.storage.database import Database, ReadConnection
 from app.storage.queries import agents as agent_queries
 from app.storage.queries import episodes as episode_queries
+from app.storage.queries import labels as label_queries
+from app.storage.queries import policies as policy_queries
 from app.storage.queries import recordings as recording_queries
 from app.storage.queries.episodes import StoredEpisode
-from app.storage.rows import AgentRow, EpisodeRow, RecordingRow
-from app.wire.desk import DeskBox, DeskEpisode, DeskRecording, DeskState, DeskStep
+from app.storage.rows import AgentRow, EpisodeRow, RecordingRow, VersionRow
+from app.wire.desk import (
+    DeskBox,
+    DeskEpisode,
+    DeskProgress,
+    DeskRecording,
+    DeskState,
+    DeskStep,
+)
 from app.wire.guidelines import Examples
 from app.wire.specification.spaces import Box
 
@@ -39,6 +49,25 @@ class DeskViews:
         if stored is None:
             raise NotFound("episode", episode.id)
         return desk_episode(episode.agent, stored.agent, stored.episode, stored.recording)
+
+    async def progress(self, agent: str, labeller: str | None, since: int) -> DeskProgress:
+        """What a labeller has judged since a time, and how the policies of an agent got better."""
+        number = read_agent_id(agent)
+        today, versions = await self._database.read(_read_progress, number, labeller, since)
+        curve = [
+            (row.labels, row.predicted) for row in thinned(versions) if row.predicted is not None
+        ]
+        labels = versions[-1].labels if versions else 0
+        return DeskProgress(today=today, curve=curve, labels=labels)
+
+
+def _read_progress(
+    connection: ReadConnection, agent: int, labeller: str | None, since: int
+) -> tuple[int, list[VersionRow]]:
+    return (
+        label_queries.count_answers(connection, labeller, since),
+        policy_queries.version_rows(connection, agent),
+    )
 
 
 def _read(connection: ReadConnection, agent: int, number: int) -> _Stored | None:

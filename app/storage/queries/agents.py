@@ -186,6 +186,19 @@ def agents_waiting(connection: Connection, chosen: AgentSet, limit: int) -> list
     return list(connection.execute(query).scalars())
 
 
+def waiting_counts(
+    connection: Connection, chosen: AgentSet, limit: int
+) -> list[tuple[int, str, int]]:
+    """(agent, name, episodes that wait) of the agents with the most episodes that wait."""
+    query = (
+        select(agents.c.id, agents.c.name, agents.c.awaiting_label)
+        .where(agents.c.awaiting_label > 0, among(chosen))
+        .order_by(agents.c.awaiting_label.desc(), agents.c.id)
+        .limit(limit)
+    )
+    return [(row.id, row.name, row.awaiting_label) for row in connection.execute(query)]
+
+
 def existing(connection: Connection, chosen: Collection[int]) -> set[int]:
     """Those of some agents that exist."""
     query = select(agents.c.id).where(among(frozenset(chosen)))

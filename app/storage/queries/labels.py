@@ -96,6 +96,15 @@ def newest_labels(connection: Connection, chosen: AgentSet, limit: int) -> list[
     return typed(LabelRow, connection.execute(query).all())[::-1]
 
 
+def count_answers(connection: Connection, labeller: str | None, since: int) -> int:
+    """How many labels and answers of a labeller, given since a time, are in force."""
+    if labeller is None:
+        return 0
+    query = select(func.count()).select_from(labels)
+    query = query.where(labels.c.at >= since, labels.c.labeller == labeller, _answered)
+    return connection.execute(query).scalar() or 0
+
+
 def judged_by(
     connection: Connection, labeller: str | None, among: Collection[tuple[int, int]]
 ) -> set[tuple[int, int]]:

@@ -18,6 +18,7 @@ from app.service.access.keys import ANYONE, Caller
 from app.service.episodes.hosted_episode import HostedEpisode
 from app.service.labelling.impact import Impact as LabelImpact
 from app.service.labelling.slots import Attention, CannotTell, GivenLabel
+from app.service.runtime.ids import read_agent_id
 from app.web.pages.sign_in import PageRoute, page_guard
 from app.web.render.templates import render
 from app.wire.base import CANNOT_TELL
@@ -27,6 +28,7 @@ from app.wire.desk import (
     DeskEpisodeRequest,
     DeskLabel,
     DeskLease,
+    DeskProgress,
     DeskRequest,
     DeskReturn,
 )
@@ -45,10 +47,12 @@ async def desk_page(
     agent: Annotated[str | None, Query(max_length=80)] = None,
 ) -> Response:
     """The desk, for the episodes of one agent or of all."""
+    agent = agent or None  # a form without a choice sends nothing
     name = None if agent is None else await views.name(agent)
     named = caller is not ANYONE
+    waiting = await views.waiting(caller.sees)
     desk = {"agent": agent, "named": named, "labeller": caller.name if named else None}
-    return render(request, "desk.html", desk=desk, agent_name=name)
+    return render(request, "desk.html", desk=desk, agent=agent, agent_name=name, waiting=waiting)
 
 
 @router.post("/next")
@@ -140,6 +144,19 @@ async def read_example(
     return await views.read(await desk.example(episode))
 
 
+@router.get("/progress")
+async def read_progress(
+    views: DeskViews,
+    caller: Labeller,
+    agent: Annotated[str, Query(max_length=80)],
+    since: Annotated[int, Query(ge=0, lt=2**53)],
+    labeller: Annotated[str | None, Query(max_length=200)] = None,
+) -> DeskProgress:
+    """How many episodes the caller has judged since a time, and the curve of an agent."""
+    caller.sees.choose(agent)
+    return await views.progress(agent, _labeller(caller, labeller), since)
+
+
 @router.get("/change")
 async def read_change(
     episode: Annotated[str, Query(max_length=80)],
@@ -204,7 +221,8 @@ async def _return_to(
 async def _next(desk: Desk, views: DeskViews, caller: Caller, body: DeskRequest) -> DeskAnswer:
     holder, skipper = _holder(caller, body), _skipper(caller, body)
     labeller = _labeller(caller, body.labeller)
-    episode = await desk.next(holder, skipper, _agents(caller, body), labeller)
+    current = None if body.current is None else read_agent_id(body.current)
+    episode = await desk.next(holder, skipper, _agents(caller, body), labeller, current)
     return await _answer(desk, views, caller, body, episode)
 
 

@@ -7,6 +7,7 @@ import { words } from "./model.js";
 import { Past, wordOf } from "./past.js";
 import { Player } from "./player.js";
 import { recordingElement } from "./recording.js";
+import { Session } from "./session.js";
 import { Stopwatch } from "./stopwatch.js";
 import { onSwipe } from "./swipe.js";
 
@@ -39,6 +40,7 @@ const player = new Player({
 const past = new Past(at("past"), open);
 const guide = new Guide(at("guide-button"), at("guide"), at("guide-text"), at("guide-examples"));
 const watch = new Stopwatch();
+const session = new Session();
 
 let shown = null; // the episode on the desk
 let correcting = null; // the entry of `past` whose episode is on the desk again
@@ -58,6 +60,7 @@ const mine = (more = {}) => ({
   tab,
   visit,
   ...(desk.agent ? { agent: desk.agent } : {}),
+  ...(session.current ? { current: session.current } : {}),
   ...labeller(),
   ...more,
 });
@@ -151,6 +154,7 @@ function show(answer, { correct = null, comment = "" } = {}) {
   showEpisode();
   at("outcome").textContent = player.outcome.text;
   announce(answer);
+  session.follow(shown.agent, labeller());
   watch.restart();
   unseen();
 }

@@ -82,6 +82,7 @@ MAY = {
     "POST /label/leave": JUDGE,
     "GET /label/change": JUDGE,
     "GET /label/example": JUDGE,
+    "GET /label/progress": JUDGE,
     "GET /static/{version}/{name:path}": EVERYBODY,
 }
 

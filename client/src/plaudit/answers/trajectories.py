@@ -72,6 +72,8 @@ class ExportedLabel:
     external_id: str | None = None
     labeller: str | None = None
     comment: str | None = None
+    seconds: float | None = None
+    guidelines_version: int | None = None
 
 
 @dataclass(frozen=True)
