@@ -9,7 +9,8 @@ COPY client ./client
 COPY app ./app
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels ./client .
 RUN python -m venv --without-pip /opt/plaudit
-RUN pip --python /opt/plaudit/bin/python install --no-cache-dir --constraint requirements.lock /wheels/*.whl
+RUN pip --python /opt/plaudit/bin/python install --no-cache-dir --constraint requirements.lock \
+    /wheels/plaudit_client-*.whl "plaudit[postgres] @ file://$(echo /wheels/plaudit-*.whl)"
 # Compiled code is kept for a source file of one exact age. Layers of an image keep whole seconds only.
 RUN find /opt/plaudit/lib -path '*/site-packages/app/*' -name '*.py' \
     -exec sh -c 'touch --date="$(stat --format=@%Y "$1")" "$1"' sh {} ';'

@@ -26,12 +26,15 @@ test: compiled
 	$(PYTEST) -m "not slow"
 
 # The rest: long statistical runs, many crashes, a real browser.
-test-all: test test-postgres
+test-all: test
 	$(PYTEST) -m slow
+	$(MAKE) test-postgres POSTGRES_TESTS="tests/storage tests/service tests/server/test_crash.py"
+	$(PYTEST) -m slow --database postgres tests/server/test_crash.py
 
 # The tests that touch the database once more, on a real PostgreSQL (a package from PyPI has it).
+POSTGRES_TESTS ?= tests/storage tests/service tests/api tests/server
 test-postgres: compiled
-	$(PYTEST) -m "not slow" --database postgres tests/storage tests/service tests/api tests/server
+	$(PYTEST) -m "not slow" --database postgres $(POSTGRES_TESTS)
 
 # Branch coverage of all tests. It doubles the time of numeric tests, so it is a target of its own.
 coverage: compiled

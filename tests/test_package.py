@@ -69,7 +69,8 @@ def site_packages(place):
 def link_what_is_needed(folder):
     """Make what Plaudit needs to run, and nothing else, look installed in a folder."""
     here = Path(sysconfig.get_path("purelib"))
-    for name in closure(dependencies(ROOT) + dependencies(ROOT / "client")) - {"plaudit-client"}:
+    needs = dependencies(ROOT) + extra("postgres") + dependencies(ROOT / "client")
+    for name in closure(needs) - {"plaudit-client"}:
         tops = {Path(file).parts[0] for file in distribution(name).files}
         for top in tops - {"..", "__pycache__"}:
             if not (folder / top).exists():
@@ -80,16 +81,23 @@ def dependencies(folder):
     return tomllib.loads((folder / "pyproject.toml").read_text())["project"]["dependencies"]
 
 
+def extra(name):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    return project["optional-dependencies"][name]
+
+
 def closure(needs):
-    """The names of distributions and of everything that they need, without extras."""
-    found, waiting = set(), list(needs)
+    """The names of distributions and of everything that they need."""
+    found, waiting = set(), [(need, "") for need in needs]
     while waiting:
-        need = Requirement(waiting.pop())
+        text, extra_of = waiting.pop()
+        need = Requirement(text)
         name = re.sub(r"[-_.]+", "-", need.name).lower()
-        wanted = need.marker is None or need.marker.evaluate({"extra": ""})
+        wanted = need.marker is None or need.marker.evaluate({"extra": extra_of})
         if wanted and name not in found:
             found.add(name)
-            waiting += () if name == "plaudit-client" else distribution(name).requires or ()
+            theirs = () if name == "plaudit-client" else distribution(name).requires or ()
+            waiting += [(one, option) for one in theirs for option in ("", *need.extras)]
     return found
 
 

@@ -37,7 +37,7 @@ def backup(
     from app.storage.sqlite.backup import back_up
 
     url, recordings = _places(database_url)
-    with _progress_bar("Backing up") as progress:
+    with progress_bar("Backing up") as progress:
         back_up(url, recordings, target, progress)
     print(f"{target} is a backup of {url}")
 
@@ -50,7 +50,7 @@ def restore(
     from app.storage.sqlite.backup import restore as restore_backup
 
     url, recordings = _places(database_url)
-    with _progress_bar("Restoring") as progress:
+    with progress_bar("Restoring") as progress:
         kept = restore_backup(url, recordings, source, progress)
     print(f"{url} is restored from {source}")
     if kept is not None:
@@ -75,7 +75,7 @@ def _places(database_url: str | None) -> tuple[str, Path]:
 
 
 @contextmanager
-def _progress_bar(name: str) -> Iterator[Progress]:
+def progress_bar(name: str) -> Iterator[Progress]:
     """Show a progress bar on standard error if that is a terminal."""
     from rich.console import Console
     from rich.progress import Progress as Bar

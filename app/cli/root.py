@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.cli import database, demo, doctor, keys, serve, simulate, sweep
+from app.cli import copy, database, demo, doctor, keys, serve, simulate, sweep
 from app.errors import PlauditError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command()(doctor.doctor)
 app.command()(database.migrate)
 app.command()(database.backup)
 app.command()(database.restore)
+app.command()(copy.copy)
 app.add_typer(keys.app, name="keys")
 app.command(cls=simulate.SimulateCommand)(simulate.simulate)
 app.command()(sweep.sweep)

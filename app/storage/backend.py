@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -61,6 +61,10 @@ class Backend(Protocol):
 
     def insert(self, table: Table) -> Any:
         """An insert statement that can tolerate conflicts."""
+        ...
+
+    def continue_numbering(self, connection: Connection, tables: Sequence[Table]) -> None:
+        """Number new rows after those that were inserted with a number of their own."""
         ...
 
     def is_valid_json(self, column: Column[Any]) -> ColumnElement[bool]:

@@ -20,6 +20,7 @@ from app.storage.blobs.recordings import recordings_folder
 from app.storage.commands.probe import ProbeWrite
 from app.storage.migrations import current_revision, migrate, newest_revision
 from app.storage.pieces import DropPieces, cut
+from app.storage.queries.access import UNFINISHED_COPY, secret
 from app.storage.unit_of_work import Command, UnitOfWork
 from app.storage.writer import Writer
 
@@ -108,15 +109,22 @@ class Database:
         await asyncio.to_thread(self._serving.close)
 
 
-def prepare_database(url: str, recordings: str | None = None) -> None:
+def prepare_database(
+    url: str, recordings: str | None = None, may_be_unfinished: bool = False
+) -> None:
     """Create the tables, or migrate them to this version's schema; one process at a time.
 
     ``recordings`` is the folder of recordings, by default one that is named after the database.
+    The target of a copy that was interrupted is refused, unless it ``may_be_unfinished``.
     """
     backend = backend_of(url)
     try:
         with backend.migration_lock(url), closing_engine(backend.writing_engine(url)) as engine:
             migrate(engine, blobs=FolderBlobs(recordings_folder(url, recordings)))
+            with engine.connect() as connection:
+                is_unfinished = secret(connection, UNFINISHED_COPY) is not None
+        if is_unfinished and not may_be_unfinished:
+            raise UnsafeStart(f"the copy to {shown(url)} was interrupted; run it again first")
     except SQLAlchemyError as error:
         raise UnsafeStart(f"{shown(url)} cannot be opened: {reason_of(error)}") from error
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Engine, Table, true
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Table, false, func, select, true
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
@@ -73,6 +73,15 @@ class PostgresBackend:
     def insert(self, table: Table) -> Any:
         """An insert with ON CONFLICT."""
         return postgresql.insert(table)
+
+    def continue_numbering(self, connection: Connection, tables: Sequence[Table]) -> None:
+        """Set the sequences of the columns that PostgreSQL numbers."""
+        for table in tables:
+            column = table.autoincrement_column
+            if column is not None and column.autoincrement is not False:
+                sequence = func.pg_get_serial_sequence(table.name, column.name)
+                last = select(func.coalesce(func.max(column), 0) + 1).scalar_subquery()
+                connection.execute(select(func.setval(sequence, last, false())))
 
     def is_valid_json(self, column: Column[Any]) -> ColumnElement[bool]:
         """PostgreSQL checks JSON when it is stored."""

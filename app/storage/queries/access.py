@@ -7,6 +7,9 @@ from sqlalchemy import Connection, select
 from app.storage.rows import AnswerRow, KeyRow, SessionRow, columns_of, typed, typed_or_none
 from app.storage.schema import answers, keys, secrets, sessions
 
+UNFINISHED_COPY = "unfinished copy"
+"""The name of the secret that marks the target of a copy until it is whole."""
+
 
 def key_rows(connection: Connection) -> list[KeyRow]:
     """Every key, oldest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -80,6 +80,9 @@ class SqliteBackend:
     def insert(self, table: Table) -> Any:
         """An insert with ON CONFLICT."""
         return sqlite.insert(table)
+
+    def continue_numbering(self, connection: Connection, tables: Sequence[Table]) -> None:
+        """SQLite numbers a row after the highest one by itself."""
 
     def is_valid_json(self, column: Column[Any]) -> ColumnElement[bool]:
         """SQLite stores JSON as text, and refuses to look into a damaged one."""

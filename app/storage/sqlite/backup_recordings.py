@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.errors import NotFound, StorageUnavailable
-from app.storage.blobs.base import BlobReader, BlobStore
-
-_CHUNK_BYTES = 1_000_000
+from app.storage.blobs.base import BlobStore
+from app.storage.blobs.copy import copy_blob
 
 
 class _Row(NamedTuple):
@@ -73,18 +72,7 @@ def _replace(copy: sqlite3.Connection, old: _Row, new: _Row | None) -> None:
 def _copy_blob(source: BlobStore, target: BlobStore, row: _Row) -> bool:
     """Copy one blob; false if it does not exist."""
     try:
-        with source.open(row.blob) as reader:
-            _write(reader, target, row)
+        copy_blob(source, target, row.blob, row.size)
     except NotFound:
         return False
     return True
-
-
-def _write(reader: BlobReader, target: BlobStore, row: _Row) -> None:
-    writer = target.create(row.blob)
-    try:
-        for first in range(0, row.size, _CHUNK_BYTES):
-            writer.write(reader.read(first, min(_CHUNK_BYTES, row.size - first)))
-        writer.commit()
-    finally:
-        writer.abort()
