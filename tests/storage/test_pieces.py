@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from sqlalchemy import text
 
 from app.storage import pieces as module
 from app.storage.pieces import cut
@@ -17,13 +18,13 @@ def small_pieces(monkeypatch):
 
 
 def counted(connection, agent):
-    query = "SELECT count(*) FROM pieces WHERE agent = ?"
-    return connection.exec_driver_sql(query, (agent,)).scalar()
+    query = text("SELECT count(*) FROM pieces WHERE agent = :agent")
+    return connection.execute(query, {"agent": agent}).scalar()
 
 
 def stored_policies(connection, agent):
-    query = "SELECT policy FROM plans WHERE agent = ?"
-    return connection.exec_driver_sql(query, (agent,)).scalars().all()
+    query = text("SELECT policy FROM plans WHERE agent = :agent")
+    return connection.execute(query, {"agent": agent}).scalars().all()
 
 
 def test_small_bytes_stay_as_they_are():

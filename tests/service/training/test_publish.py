@@ -1,7 +1,5 @@
 """Publishing a learning result: on disk first, then in force, then told to listeners."""
 
-import sqlite3
-
 import pytest
 
 from app.errors import Stale
@@ -14,6 +12,7 @@ from app.service.training.jobs import LearningResult
 from app.service.training.publish import Publisher
 from app.storage.queries import agents, policies
 from app.storage.rows import EventKind, PlanRow
+from tests.support.databases import execute
 from tests.support.service import new_agent, new_episode, run_service
 
 
@@ -66,10 +65,7 @@ def test_a_result_without_plans_leaves_the_policy_in_force(tmp_path):
 def test_a_policy_that_another_process_replaced_is_refused_and_memory_stays(tmp_path):
     async def use(container):
         agent = await new_agent(container)
-        other = sqlite3.connect(tmp_path / "plaudit.db")
-        other.execute("UPDATE agents SET policy_version = policy_version + 1")
-        other.commit()
-        other.close()
+        execute(tmp_path, "UPDATE agents SET policy_version = policy_version + 1")
         before, plans = agent.version, agent.plans
         with pytest.raises(Stale):
             await publisher_of(container).publish(agent, result(agent, before + 5, 0), before + 5)
