@@ -66,6 +66,7 @@ bench: install
 	$(BIN)/python -m benchmarks.learning
 	$(BIN)/python -m benchmarks.explore
 	$(BIN)/python -m benchmarks.serving
+	$(BIN)/python -m benchmarks.fairness
 	PLAUDIT_SCHEMATHESIS_EXAMPLES=2500 $(BIN)/python -m pytest -q tests/api/openapi/test_schemathesis.py
 
 # Ten minutes of kills and other faults under load. For longer: make chaos CHAOS="--hours 8"

@@ -80,9 +80,10 @@ class ProcessPool:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["app.service.training.process_pool"])
         self._seconds = seconds
-        # One process compiles; the others load what it wrote to the cache.
+        # The last process compiles while it is idle; the others load what it wrote to the cache.
+        last = count - 1
         self._slots = [
-            _Slot(context, database_url, budget, warm_bytes, n == 0, check) for n in range(count)
+            _Slot(context, database_url, budget, warm_bytes, n == last, check) for n in range(count)
         ]
         self._free = list(self._slots)
         self._scheduler = scheduler
@@ -155,7 +156,9 @@ class ProcessPool:
 
     def _take(self, agent: int) -> _Slot:
         home = self._homes.get(agent)
-        slot = home if home is not None and home in self._free else self._free[0]
+        # A process that may be compiling comes last: a short job would wait for seconds.
+        first = min(self._free, key=lambda slot: slot.compiles)
+        slot = home if home is not None and home in self._free else first
         self._free.remove(slot)
         if len(self._homes) > _MOST_HOMES:
             self._homes.clear()
@@ -183,6 +186,7 @@ class _Slot:
         check: Callable[[], None] | None = None,
     ) -> None:
         self._context, self._arguments = context, (url, budget, warm_bytes, compiles, check)
+        self.compiles = compiles
         self._pipe: Connection | None = None
         self.process: BaseProcess | None = None
         self.is_ready = False

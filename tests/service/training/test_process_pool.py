@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from app.planning.problem import PlanBudget
-from app.service.training.process_pool import _Slot
+from app.service.training.process_pool import ProcessPool, _Slot
+from app.service.training.scheduler import FairScheduler
 from tests.support.databases import database_url
 from tests.support.running import wait_until
 
@@ -49,3 +50,15 @@ def test_a_process_is_ready_before_it_has_compiled_everything(tmp_path, monkeypa
 def compiled(folder, kernel):
     """The files of numba's cache that belong to a kernel."""
     return list(folder.glob(f"cache/**/*.{kernel}-*.nbi"))
+
+
+def test_the_process_that_compiles_takes_a_job_last(tmp_path):
+    """Compiling is not interrupted: a short job would wait for it."""
+    scheduler = FairScheduler(1, 1, 30.0)
+    pool = ProcessPool(2, database_url(tmp_path), PlanBudget(), 1e9, 60.0, scheduler)
+    first, second = pool._take(1), pool._take(2)
+    assert (first.compiles, second.compiles) == (False, True)
+    pool._free += [second, first]
+    assert pool._take(3) is first
+    pool._free.append(first)
+    assert pool._take(2) is second  # where the agent is warm
