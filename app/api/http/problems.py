@@ -100,6 +100,10 @@ def problem_of(error: PlauditError, request_id: str | None) -> Problem:
     return problem(status, code, title, str(error), request_id, errors)
 
 
+_MOST_ERRORS = 50  # listed in one problem
+_MOST_DETAILS = 500  # of pydantic's errors looked at
+
+
 def _field_error(error: InvalidValue) -> FieldError:
     if error.field.startswith("?") or error.field == "Idempotency-Key":
         return FieldError(parameter=error.field.removeprefix("?"), detail=error.reason)
@@ -114,20 +118,20 @@ def _validation_problem(
     error: RequestValidationError, schema: Any, request_id: str | None
 ) -> Problem:
     """A request that FastAPI refused. ``schema`` is the type of its body."""
-    details = list(error.errors())
+    # A body may be wrong in a million places: a bounded number of them is looked at.
+    details = list(error.errors()[:_MOST_DETAILS])
     if details[0]["type"] == "json_invalid":
         words = f"The body is not valid JSON: {details[0]['ctx']['error']}."
         return problem(422, "invalid_json", "Invalid JSON", words, request_id)
-    details.insert(0, details[main_problem(details, {"body": error.body})])
-    found: list[FieldError] = []
-    for detail in details:
+    main = details[main_problem(details, {"body": error.body})]
+    found: dict[tuple[str | None, str | None, str], FieldError] = {}
+    for detail in [main, *details]:
         entry = _validation_entry(detail, error.body, schema)
-        if entry not in found:
-            found.append(entry)
-    first = found[0]
+        found.setdefault((entry.parameter, entry.pointer, entry.detail), entry)
+    first, *_ = entries = list(found.values())[:_MOST_ERRORS]
     name = first.parameter or (first.pointer or "").strip("/").replace("/", ".") or "body"
     _, code, title = PROBLEMS[InvalidValue]
-    return problem(422, code, title, f"{name}: {first.detail}", request_id, found[:50])
+    return problem(422, code, title, f"{name}: {first.detail}", request_id, entries)
 
 
 def _validation_entry(detail: Any, body: Any, schema: Any) -> FieldError:
