@@ -115,7 +115,7 @@ def place_of(problem: ErrorDetails, value: Any) -> tuple[str, ...]:
     place: list[str] = []
     last = len(problem["loc"]) - 1
     for i, part in enumerate(problem["loc"]):
-        in_list = isinstance(value, list | tuple) and isinstance(part, int)
+        in_list = isinstance(value, list | tuple) and isinstance(part, int) and part < len(value)
         if in_list or (isinstance(value, dict) and part in value):
             value = value[part]
         elif problem["type"] != "missing" or i < last:

@@ -89,3 +89,12 @@ def test_the_members_of_unions_are_told_apart():
         "untagged.width",
         "unknown option 'width'. Options of inner: size",
     )
+
+
+class Pair(Strict):
+    corner: tuple[StrictInt, StrictInt]
+
+
+def test_a_value_that_is_missing_at_the_end_of_a_list_is_named():
+    error = refusal(Pair, {"corner": [1]})
+    assert (error.field, error.reason) == ("corner.1", "a value; it is missing")

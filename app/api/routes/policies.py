@@ -46,12 +46,3 @@ async def pin_policy(
 async def unpin_policy(agent: AgentId, pins: Pins, _: Operator) -> None:
     """New episodes start on the newest policy again. Without a pin this changes nothing."""
     await pins.unpin(agent)
-
-
-@router.delete("/policies/{version}/pin", status_code=204, include_in_schema=False)
-async def unpin_version(
-    agent: AgentId, version: Version, pins: Pins, policies: PolicyViews, _: Operator
-) -> None:
-    """The same, where a client deletes what it posted; another version's pin stays."""
-    if (await policies.read(agent, version)).pinned:
-        await pins.unpin(agent)

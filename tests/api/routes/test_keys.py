@@ -44,7 +44,6 @@ MAY = {
     "GET /v1/agents/{agent}/policies": READ_AGENTS,
     "GET /v1/agents/{agent}/labels": OPERATE,
     "POST /v1/agents/{agent}/policies/{version}/pin": OPERATE,
-    "DELETE /v1/agents/{agent}/policies/{version}/pin": OPERATE,
     "DELETE /v1/agents/{agent}/pin": OPERATE,
     "GET /v1/agents/{agent}/learning-curve": READ,
     "GET /v1/agents/{agent}/events": READ_AGENTS,

@@ -164,15 +164,6 @@ def test_a_version_that_never_was_cannot_be_pinned(client, learner):
     assert view(client, learner)["pinned_version"] is None
 
 
-def test_a_pin_may_be_deleted_where_it_was_posted(client, learner):
-    pinned, other = [item["version"] for item in versions(client, learner)["items"][:2]]
-    pin(client, learner, pinned).raise_for_status()
-    client.delete(f"/v1/agents/{learner}/policies/{other}/pin").raise_for_status()
-    assert view(client, learner)["pinned_version"] == pinned
-    client.delete(f"/v1/agents/{learner}/policies/{pinned}/pin").raise_for_status()
-    assert view(client, learner)["pinned_version"] is None
-
-
 def test_events_tell_of_pins(client, learner):
     version = view(client, learner)["policy_version"]
     pin(client, learner, version).raise_for_status()
