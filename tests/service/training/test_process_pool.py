@@ -55,7 +55,8 @@ def compiled(folder, kernel):
 def test_the_process_that_compiles_takes_a_job_last(tmp_path):
     """Compiling is not interrupted: a short job would wait for it."""
     scheduler = FairScheduler(1, 1, 30.0)
-    pool = ProcessPool(2, database_url(tmp_path), PlanBudget(), 1e9, 60.0, scheduler)
+    url, check = database_url(tmp_path), lambda: None
+    pool = ProcessPool(2, url, check, PlanBudget(), 1e9, 60.0, scheduler)
     first, second = pool._take(1), pool._take(2)
     assert (first.compiles, second.compiles) == (False, True)
     pool._free += [second, first]
