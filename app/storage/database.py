@@ -11,9 +11,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DataError, SQLAlchemyError
 
-from app.errors import StorageUnavailable, UnsafeStart
+from app.errors import InvalidValue, StorageUnavailable, UnsafeStart
 from app.storage.backend import backend_of, reason_of, shown
 from app.storage.blobs.folder import FolderBlobs
 from app.storage.blobs.recordings import recordings_folder
@@ -71,6 +71,8 @@ class Database:
 
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+        except DataError as error:  # PostgreSQL has no text with NUL, and bounds its numbers
+            raise InvalidValue("query", "text without NUL characters and 64-bit numbers") from error
         except SQLAlchemyError as error:
             raise StorageUnavailable("the database could not be read") from error
 

@@ -1,6 +1,7 @@
 """The database of a test: a SQLite file in its folder or, with `--database postgres`, a database
 of a real PostgreSQL server that is named after the folder."""
 
+import ctypes
 import hashlib
 import os
 import shutil
@@ -18,6 +19,7 @@ from sqlalchemy.exc import OperationalError
 from app.storage.backend import backend_of
 from app.storage.schema import metadata
 
+_PR_SET_PDEATHSIG = 1
 _ADDRESS = "TEST_POSTGRES_URL"  # in the environment, for the processes of pytest
 _OPTIONS = ["-c", "fsync=off", "-c", "max_connections=300"]  # a killed process loses nothing
 
@@ -50,7 +52,9 @@ class PostgresServer:
         command = [self._programs / "postgres", "-D", self._data, "-k", self._folder, "-h", ""]
         with open(f"{self._folder}/log", "a") as log:
             outputs = {"stdout": log, "stderr": log}
-            self._process = subprocess.Popen(command + _OPTIONS, **outputs, **self._user)
+            self._process = subprocess.Popen(
+                command + _OPTIONS, preexec_fn=_end_with_parent, **outputs, **self._user
+            )
         engine = create_engine(self.url)
         deadline = time.monotonic() + 60
         while True:
@@ -76,6 +80,11 @@ class PostgresServer:
         self._process.send_signal(signal.SIGINT)  # without waiting for clients
         self._process.wait()
         shutil.rmtree(self._folder)
+
+
+def _end_with_parent():
+    """Have the system stop this process when the tests are killed."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
 
 
 def start_postgres():

@@ -443,3 +443,8 @@ def test_counts_of_episodes_add_up(client):
         query = {"agent": agent, "status": status}
         assert len(client.get("/v1/episodes", params=query).json()["items"]) == count
     assert wait_until(lambda: client.get(f"/v1/agents/{agent}").json()["plan"])
+
+
+@pytest.mark.parametrize("path", ["/v1/episodes?external_id=a%00b", "/?name=a%00b"])
+def test_a_query_for_text_that_no_database_holds_is_answered(client, path):
+    assert client.get(path).status_code in (200, 422)
