@@ -11,7 +11,10 @@ from app.wire.keys import NewKey
 from app.wire.validation import parse
 
 # Values of an agent's own spaces: whether they exist is checked against the agent.
-OF_SPACES = ("state", "states", "visited", "both", "then", "actions", "action", "step", "executed")
+OF_SPACES = (
+    *("state", "states", "visited", "both", "then", "actions", "action", "step", "executed"),
+    *("allowed", "answered", "fallback_action"),
+)
 # Finite numbers that only their relation to others bounds.
 FREE_NUMBERS = ("low", "high", "probabilities", "initial_states", "first_direction", "steps")
 # Ids and headers: any text is answered 404, or compared.

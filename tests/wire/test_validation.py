@@ -61,7 +61,10 @@ def test_an_unknown_field_is_answered_with_the_fields_there_are():
 def test_an_unknown_field_within_a_list_is_found():
     error = refusal(ManySteps, {"steps": [{"episode": "e", "state": 1, "stepp": 3}]}, "body")
     assert error.field == "body.steps.0.stepp"
-    assert error.reason == "unknown field 'stepp'. Fields: action, episode, executed, state, step"
+    assert (
+        error.reason
+        == "unknown field 'stepp'. Fields: action, allowed, episode, executed, state, step"
+    )
 
 
 class Inner(Strict):
@@ -97,4 +100,4 @@ class Pair(Strict):
 
 def test_a_value_that_is_missing_at_the_end_of_a_list_is_named():
     error = refusal(Pair, {"corner": [1]})
-    assert (error.field, error.reason) == ("corner.1", "a value; it is missing")
+    assert (error.field, error.reason) == ("corner.1", "expected a value; it is missing")
