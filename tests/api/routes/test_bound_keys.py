@@ -27,7 +27,7 @@ PUBLIC = {
     "POST /label/leave",
 }
 # Routes about the whole server: a bound key is refused.
-WHOLE_SERVER = {"GET /metrics", "POST /v1/agents"}
+WHOLE_SERVER = {"GET /metrics", "POST /v1/agents", "POST /v1/demos", "GET /v1/demos"}
 # Routes that take many things at once: each hidden one has a problem of its own.
 MANY = {
     "POST /v1/steps": lambda hidden: {"steps": [{"episode": hidden.running, "state": 0}]},
@@ -122,7 +122,7 @@ def assert_hides(text, hidden):
 
 def request(client, route, scene, **body):
     method, path = route.split()
-    path = path.format(agent=scene.agent, episode=scene.waiting, key="key_0")
+    path = path.format(agent=scene.agent, episode=scene.waiting, key="key_0", version=0)
     return client.request(method, path, **({"json": body} if method != "GET" else {}))
 
 
@@ -145,8 +145,12 @@ def test_a_bound_key_finds_nothing_of_another_agent(route, operator, own, hidden
     elif route in OF_EPISODES:
         body = {**DESK, "episode": hidden.waiting, **OF_EPISODES[route]}
         assert_problem(request(operator, route, hidden, **body), 404)
-    elif route == "GET /label/change":
-        assert_problem(operator.get("/label/change", params={"episode": hidden.waiting}), 404)
+    elif route in ("GET /label/change", "GET /label/example"):
+        path = route.split()[1]
+        assert_problem(operator.get(path, params={"episode": hidden.waiting}), 404)
+    elif route == "GET /label/progress":
+        query = {"agent": hidden.agent, "since": 0}
+        assert_problem(operator.get("/label/progress", params=query), 404)
     elif route in LISTS:
         body = DESK if route.startswith("POST") else {}
         answer = request(operator, route, own, **body)
@@ -189,7 +193,10 @@ def test_pages_show_nothing_of_another_agent(server, admin, own, hidden, role):
             path = route.split()[1]
             for query in ("", f"?name={HIDDEN_NAME[:5]}"):
                 shown = browser.get(path.format(agent=own.agent, episode=own.waiting) + query)
-                assert shown.status_code in (200, 303), (route, shown.text)
+                if path == "/system":  # it concerns the whole server
+                    assert shown.status_code == 403
+                elif path != "/agents/{agent}/map":  # this one has no earlier policy
+                    assert shown.status_code in (200, 303), (route, shown.text)
                 assert_hides(shown.text.replace(f'value="{HIDDEN_NAME[:5]}"', ""), hidden)
             if "{" in path:
                 refused = browser.get(path.format(agent=hidden.agent, episode=hidden.waiting))
