@@ -66,7 +66,7 @@ class Optimist(ModelBased[AnyOptions]):
         return self.options.constants == "paper"
 
     def patience(self) -> int:
-        """Zero with the paper's constants: a new plan for every episode."""
+        """One label with the paper's constants: a new plan for every labelled episode."""
         return 1 if self._paper else super().patience()
 
     def best(self) -> Belief:
@@ -163,7 +163,7 @@ class Optimist(ModelBased[AnyOptions]):
     def _paper_optimism(self, learned: Learned) -> Floats:
         data, radius = self.design_data(learned), self.confidence_radius()
         condition = condition_number(data, self.kappa * self.scale**2)
-        orthogonal = learned.belief.features.has_orthogonal_steps and condition is not None
+        orthogonal = learned.belief.features.has_orthogonal_steps
         return Optimism(
             episode=self._episode_number(),
             episodes=self.episodes,
@@ -176,7 +176,9 @@ class Optimist(ModelBased[AnyOptions]):
             value=self.optimistic_value,
             condition_number=condition,
             condition_bound=self._condition_bound(data.labels),
-            sandwich=sandwich_factor(self.spaces.horizon, condition or 1.0) if orthogonal else None,
+            sandwich=sandwich_factor(self.spaces.horizon, condition)
+            if orthogonal and condition is not None
+            else None,
             regret_bound=self._regret_bound(),
             informative_from=self._informative_from,
         ).packed()

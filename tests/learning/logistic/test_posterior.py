@@ -163,6 +163,30 @@ def test_features_never_seen_keep_the_prior_without_a_solve() -> None:
     np.testing.assert_allclose(found.norms(one_hot([1], 3)), [0.5])
 
 
+@pytest.mark.parametrize("limit", ROADS.values(), ids=ROADS)
+def test_a_row_of_one_entry_has_its_share_of_the_norm(limit: int) -> None:
+    rows = sparse.csr_array(np.array([[1.0, 0.5, 0.0], [0.0, 2.0, 1.0]]))
+    found = Posterior(np.array([1.0, 2.0, 3.0]), rows, np.array([0.7, 0.2]), dense_limit=limit)
+    units = found.norms(one_hot([0, 1, 2], 3))
+    scaled = sparse.csr_array(np.diag([2.5, -3.0, 0.5]))
+    np.testing.assert_allclose(found.norms(scaled), units * [2.5, 3.0, 0.5], rtol=1e-12)
+
+
+def test_means_are_0_unless_given() -> None:
+    found = Posterior(np.ones(2), one_hot([0], 2), np.ones(1), intercept_precision=4.0)
+    weights, intercept = found.sample(np.random.default_rng(1), scale=0.0)
+    assert weights.tolist() == [0.0, 0.0]
+    assert intercept == 0.0
+
+
+def test_a_matrix_at_the_budget_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = sparse.csr_array(np.random.default_rng(0).normal(size=(5, 6)))
+    monkeypatch.setattr(posterior_module, "LARGEST_FACTOR", 5)
+    found = Posterior(np.ones(6), rows, np.ones(5), dense_limit=0).norms(rows)
+    expected = Posterior(np.ones(6), rows, np.ones(5)).norms(rows)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
 def test_a_matrix_beyond_the_budget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posterior_module, "LARGEST_FACTOR", 3)
     rng = np.random.default_rng(0)
@@ -185,12 +209,14 @@ def test_a_solve_that_does_not_end_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     [
         ({"precision": np.ones(4)}, "precision"),
         ({"precision": np.array([1.0, 0.0, 1.0])}, "precision"),
+        ({"precision": np.array([1.0, np.inf, 1.0])}, "precision"),
         ({"row_weights": np.ones(3)}, "row_weights"),
         ({"row_weights": np.array([1.0, -1.0])}, "row_weights"),
         ({"row_weights": np.array([1.0, np.nan])}, "row_weights"),
         ({"intercept_precision": -1.0}, "intercept_precision"),
         ({"mean": np.zeros(2)}, "mean"),
         ({"mean": np.full(3, np.nan)}, "mean"),
+        ({"mean": np.array([0.0, np.nan, 0.0])}, "mean"),
     ],
 )
 def test_bad_input_is_refused(change: dict[str, Any], field: str) -> None:

@@ -49,6 +49,13 @@ class TestTheLemma:
         expected = 3 * D**3 * (N * D**2 / (delta * omega**2)).ln() ** 3 / omega**4
         assert evaluation_episodes(D, N, float(omega), float(delta), 3.0) == int(expected) + 1
 
+    def test_the_unknown_constants_are_1_by_default(self):
+        sizes = Spaces(S, A, H)
+        euler = euler_episodes(sizes, D, N, float(OMEGA), float(DELTA))
+        assert euler == euler_episodes(sizes, D, N, float(OMEGA), float(DELTA), 1.0)
+        evaluation = evaluation_episodes(D, N, float(OMEGA), float(DELTA))
+        assert evaluation == evaluation_episodes(D, N, float(OMEGA), float(DELTA), 1.0)
+
     def test_the_bounds_on_loops_and_episodes(self):
         expected = float(D * growing() / Decimal("1.5").ln())
         assert loop_bound(D, N, float(OMEGA)) == pytest.approx(expected, rel=1e-13)
@@ -119,6 +126,7 @@ def test_a_typical_omega_is_half_a_step():
     assert typical_omega(OneHot(SPACES, False, True, False, (0, 1, 2, 3))) == pytest.approx(0.125)
     assert typical_omega(OneHot(SPACES, True, True, True, (3,))) == pytest.approx(0.5)
     assert typical_omega(Table(SPACES, np.full((S, A, 1), 9.0))) == pytest.approx(0.125)
+    assert typical_omega(Table(SPACES, np.full((S, A, 1), 0.1))) == pytest.approx(0.125)
     assert typical_omega(Table(SPACES, np.zeros((S, A, 1)))) == 0.5
 
 

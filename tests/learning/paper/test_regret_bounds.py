@@ -7,12 +7,18 @@ from decimal import Decimal, localcontext
 import pytest
 
 from app.errors import InvalidValue
+from app.learning.paper import regret_bounds
 from app.learning.paper.regret_bounds import (
     Constants,
     RegretSetting,
+    coin_bound,
+    controlled_from,
     exploration_episodes,
     exploration_regret,
+    informative_from,
+    martingale_bound,
     optimism_regret,
+    potential_bound,
 )
 from app.learning.spaces import Spaces
 
@@ -84,6 +90,101 @@ def test_algorithm_3(N, constants):
     assert exploration_regret(setting, N, 0.3, known) == pytest.approx(float(expected), rel=1e-11)
 
 
+@pytest.mark.parametrize(("N", "delta"), [(10, "0.2"), (5000, "1e-9")])
+def test_the_bound_on_the_coins(N, delta):
+    with localcontext() as context:
+        context.prec = 50
+        first = power(Decimal(20) / 3 * (1 / Decimal(delta)).ln(), Decimal("1.5"))
+        expected = first + 4 * power(Decimal(N), Decimal(2) / 3)
+    assert coin_bound(N, float(delta)) == pytest.approx(float(expected), rel=1e-13)
+
+
+def test_the_bound_on_martingales():
+    with localcontext() as context:
+        context.prec = 50
+        inside = (6 * Decimal(70).ln() / Decimal("0.03")).ln()
+        expected = 2 * 3 * (70 * inside).sqrt()
+    assert martingale_bound(70.0, 3.0, 0.03) == pytest.approx(float(expected), rel=1e-13)
+
+
+@pytest.mark.parametrize("ridge", ["0.25", "1", "30"])
+def test_the_bound_of_the_determinant_lemma(ridge):
+    with localcontext() as context:
+        context.prec = 50
+        least = max(Decimal(1), 1 / Decimal(ridge))
+        expected = 2 * 3 * least * (1 + Decimal(40) / (3 * Decimal(ridge))).ln()
+    assert potential_bound(3, float(ridge), 40) == pytest.approx(float(expected), rel=1e-13)
+
+
+@pytest.mark.parametrize("constants", [(1, 1, 1), (1e-9, 1e-9, 5)])
+def test_from_when_on_the_condition_number_is_controlled(constants):
+    """With few episodes of exploration, so that the other term shows."""
+    S, A, H, d, N, omega = 3, 2, 4, 6, 5000, Decimal("0.3")
+    setting, known = RegretSetting(Spaces(S, A, H), d, 2.0, 0.1), Constants(*map(float, constants))
+    explored = Decimal(exploration_episodes(setting, N, 0.3, known))
+    with localcontext() as context:
+        context.prec = 50
+        delta = Decimal("0.1") / (12 * N)
+        g = (1 + 16 * N / (d * omega**2)).ln()
+        noise = d**2 * (d * g).ln() ** 2 / omega**4 * (N / delta).ln().sqrt()
+        inside = noise + power(explored, Decimal(2) / 3)
+        expected = constants[2] * power(inside, Decimal("1.5"))
+    assert controlled_from(setting, N, 0.3, known) == pytest.approx(float(expected), rel=1e-11)
+
+
+def test_the_terms_of_algorithm_3_add_up(monkeypatch):
+    setting = RegretSetting(Spaces(2, 2, 2), 2, 1.0)
+    before = exploration_regret(setting, 1e20, 0.5)
+    monkeypatch.setattr(regret_bounds, "coin_bound", lambda *_: 1e40)
+    assert exploration_regret(setting, 1e20, 0.5) == pytest.approx(1e40)
+    monkeypatch.setattr(regret_bounds, "controlled_from", lambda *_: 1e60)
+    assert exploration_regret(setting, 1e20, 0.5) == pytest.approx(1e60)
+    assert before < 1e40
+
+
+@pytest.mark.parametrize(("explored", "refused"), [(98.7, False), (99.0, True), (99.5, True)])
+def test_exploration_must_leave_an_episode(monkeypatch, explored, refused):
+    setting = RegretSetting(Spaces(2, 2, 2), 2, 1.0)
+    monkeypatch.setattr(regret_bounds, "exploration_episodes", lambda *_: explored)
+    if refused:
+        with pytest.raises(InvalidValue, match="episodes"):
+            exploration_regret(setting, 100.0, 0.5)
+    else:
+        assert exploration_regret(setting, 100.0, 0.5) > 0.0
+
+
+@pytest.mark.parametrize(
+    ("level", "first"),
+    [
+        (5.0, 10.0),
+        (15.0, 20.0),
+        (50.0, 60.0),
+        (95.0, 100.0),
+        (1234.0, 2000.0),
+        (8.5e59, 9e59),
+        (9.5e59, None),
+    ],
+)
+def test_from_when_on_a_bound_says_something(level, first):
+    """The first of 10, 20, ..., 90, 100, 200, ... that is above the bound."""
+    found = informative_from(lambda _: level)
+    assert found == (None if first is None else pytest.approx(first))
+
+
+def test_a_bound_that_is_refused_says_nothing():
+    def bound(episodes):
+        if episodes < 350:
+            raise InvalidValue("episodes", "more")
+        return 0.0
+
+    assert informative_from(bound) == 400.0
+
+
+def test_defaults():
+    assert RegretSetting(Spaces(2, 2, 2), 2, 1.0).failure == 0.1
+    assert Constants() == Constants(1.0, 1.0, 1.0)
+
+
 def test_the_rates_are_those_of_the_theorems():
     """Up to logarithms the bounds grow as N^(1/2) and N^(2/3)."""
     setting = RegretSetting(Spaces(2, 2, 2), 2, 1.0)
@@ -106,7 +207,7 @@ def test_a_number_of_episodes_that_is_none(episodes):
         optimism_regret(RegretSetting(Spaces(2, 2, 2), 2, 1.0), episodes)
 
 
-@pytest.mark.parametrize(("field", "value"), [("dimension", 0), ("failure", 0.0), ("failure", 2.0)])
+@pytest.mark.parametrize(("field", "value"), [("dimension", 0), ("failure", 0.0), ("failure", 1.2)])
 def test_a_setting_that_is_none(field, value):
     given = {"spaces": Spaces(2, 2, 2), "dimension": 2, "bound": 1.0, field: value}
     with pytest.raises(InvalidValue, match=field):

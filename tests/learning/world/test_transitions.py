@@ -108,6 +108,22 @@ class TestWhatFollows:
         counts = counted(episode([0, 1, 0, 1], [0, 0, 0, 1], final=2))
         assert counts.estimate().dense()[1 * A + 1, 2] == 1.0
 
+    @pytest.mark.parametrize(("final", "ended"), [(2, False), (0, True), (UNREPORTED, True)])
+    def test_a_successor_reported_later_counts_the_same(self, final: int, ended: bool) -> None:
+        silent = episode([0, 1, 2], [1, 0, 1])
+        told = episode([0, 1, 2], [1, 0, 1], final, ended)
+        counts = counted(silent, silent)
+        counts.report(told)
+        assert state_of(counts) == state_of(counted(told, silent))
+        counts.report(silent)  # still unknown
+        counts.report(episode([], [], final, ended))
+        assert state_of(counts) == state_of(counted(told, silent))
+
+    def test_first_states_are_counted_once_an_episode(self) -> None:
+        counts = counted(episode([0, 1], [0, 0]), episode([2], [1]), episode([2, 2], [1, 1]))
+        assert counts.starts.tolist() == [1, 0, 2]
+        np.testing.assert_allclose(counts.start(), [1 / 3, 0.0, 2 / 3])
+
     def test_unvisited_rows_are_uniform_over_the_states(self) -> None:
         matrix = counted().estimate().dense()
         np.testing.assert_allclose(matrix[:, :S], 1.0 / S)

@@ -227,6 +227,7 @@ class TestPaper:
         """Its norms have no bound to divide by."""
         agent = agent_of(features={"kind": "table", "values": np.zeros((S, A, 2)).tolist()})
         assert agent.plan(9).upper >= 0.5
+        assert agent.scale == 1.0
 
     def test_how_much_there_is_to_gain_does_not_matter(self, monkeypatch):
         agent = agent_of()
@@ -236,6 +237,34 @@ class TestPaper:
             after = planned_for(patched, "plan_reward", agent)[1]
         np.testing.assert_array_equal(before.widths, after.widths)
         np.testing.assert_array_equal(before.bonuses, after.bonuses)
+
+    @pytest.mark.parametrize(
+        ("over", "states", "has"),
+        [(["step", "state"], S, True), (["state"], S, False), (["step", "state"], 167, False)],
+    )
+    def test_the_sandwich_needs_orthogonal_steps_and_a_condition_number(self, over, states, has):
+        """With 501 features the condition number is left out."""
+        agent = agent_of(features={"kind": "one_hot", "over": over}, states=states)
+        said = agent.insight().document().optimism
+        assert (said.condition_number is None) == (states * H > 500)
+        assert (said.sandwich is not None) == has
+
+    @pytest.mark.parametrize(
+        ("horizon", "bound", "zeta"), [(1, 0.5, 1.0), (2, 0.5, 2.0), (3, 0.5, 4.0), (3, 9.0, 9.0)]
+    )
+    def test_the_programme_must_hold_bonuses_widths_and_weights(
+        self, monkeypatch, horizon, bound, zeta
+    ):
+        """Bonuses of 2 at all steps but the last, widths of 1 at all steps, weights of norm B."""
+        asked = []
+        monkeypatch.setattr(optimist, "check_paper_budget", lambda *given: asked.append(given))
+        agent = agent_of(
+            PAPER | {"planner": "paper", "norm_bound": bound, "paper_epsilon": 7.0},
+            history=[],
+            horizon=horizon,
+        )
+        agent.check_budget()
+        assert [given[:4] for given in asked] == [(S, horizon, zeta, 7.0)]
 
     def test_it_is_a_matter_of_reward_space(self):
         with pytest.raises(InvalidValue) as caught:
@@ -317,6 +346,13 @@ class TestTuned:
             base, less, more = (getattr(problem, field) for problem in found)
             assert (more - base).max() > 0.1
             np.testing.assert_allclose(less - base, 0.5 * (more - base), atol=1e-12)
+
+    def test_the_bonuses_of_the_insight_are_those_of_the_plan(self, monkeypatch):
+        agent = agent_of({"kind": "ucbvi", "visit_bonus": 0.3})
+        monkeypatch.setattr(agent, "room", lambda _: 0.25)
+        _, problem = planned_for(monkeypatch, "plan_fast", agent)
+        np.testing.assert_allclose(agent.bonuses(), problem.bonuses)
+        assert 0.0 < agent.bonuses().max() <= 0.25 * 0.3
 
     def test_places_seldom_visited_have_a_larger_bonus(self, monkeypatch):
         history = [*HISTORY[:2], HISTORY[0]]

@@ -1,13 +1,16 @@
 """Algorithm 2 in worlds whose truth is enumerated: what the lemma says, and where it cannot."""
 
+import itertools
+
 import numpy as np
 import pytest
 
+from app.agents.kinds.ucbvi_explore import exploration as module
 from app.agents.kinds.ucbvi_explore.exploration import Exploration, ExplorationSize, Knowledge
 from app.errors import SnapshotError
 from app.learning.features.one_hot import OneHot
 from app.learning.features.table import Table
-from app.learning.paper.explorability import loop_bound, mixture_bound
+from app.learning.paper.explorability import REACHED, loop_bound, mixture_bound
 from app.learning.trajectory import Trajectory
 from app.learning.world.transitions import TransitionCounts
 from tests.learning.worlds import World, explorable, far
@@ -58,6 +61,85 @@ def moments(world, features, table):
 
 def sizes(omega, most_loops, n_euler=30, n_eval=150, c=0.1):
     return ExplorationSize(omega, n_euler, n_eval, most_loops, c)
+
+
+class TestPlan:
+    """What a plan of exploration says of itself: how far it expects to get in its direction."""
+
+    def expected(self, world, counts, exploration, table):
+        """v . E[phi] of an action table in the estimate, by enumeration."""
+        S, A, _ = world.moves.shape
+        moves = counts.estimate().dense()[:, :S].reshape(S, A, S)
+        mean, _ = moments(World(world.start, moves, world.horizon), exploration.features, table)
+        return float(exploration.direction @ mean)
+
+    def test_in_both_phases(self, monkeypatch):
+        world, features, omega = explorable(2, 1, 3, 2)
+        counts, exploration = begin(world, features, sizes(omega, 9, n_euler=3, n_eval=4))
+        clock = itertools.count(5.0, 2.5)
+        monkeypatch.setattr(module.time, "perf_counter", lambda: next(clock))
+        rng, phases = np.random.default_rng(4), []
+        for _ in range(7):
+            plan = exploration.plan(knowledge(world, counts))
+            phases.append(plan.planner)
+            assert plan.seconds == 2.5
+            found = self.expected(world, counts, exploration, plan.policy.actions)
+            if plan.planner == "evaluation":
+                assert plan.value == pytest.approx(min(found, plan.upper))
+                assert plan.upper >= found - 1e-9
+            else:
+                cells = features.spread(exploration.direction) / features.largest_norm()
+                most = float(np.abs(cells).max(axis=(1, 2)).sum())
+                assert found - 1e-9 <= plan.value == plan.upper <= most + 1e-9
+                assert plan.upper > most / 2
+            table = plan.policy.actions
+            trajectory = world.play(lambda h, s, table=table: table[h, s], rng)
+            counts.add(trajectory)
+            exploration.observe(trajectory, lambda: knowledge(world, counts))
+        assert phases == ["euler"] * 3 + ["evaluation"] * 4
+
+    @pytest.mark.parametrize("sign", [1.0, -1.0])
+    def test_of_two_signs_the_one_that_can_be_reached(self, sign):
+        """Counts of states are never negative."""
+        world = explorable(2, 1, 3, 2)[0]
+        features = OneHot(world.spaces, False, True, False, (0, 1, 2))
+        counts, exploration = begin(world, features, sizes(0.2, 9))
+        direction, _, value = exploration._better_sign(
+            sign * np.array([0.6, 0.8]), knowledge(world, counts)
+        )
+        np.testing.assert_array_equal(direction, [0.6, 0.8])
+        first = world.start @ [0.6, 0.8]  # then in the second state at both steps
+        assert value == pytest.approx((first + 2 * 0.8) / 3)
+
+    def test_of_two_signs_that_promise_the_same_the_given_one(self):
+        world, features, omega = explorable(2, 1, 3, 2)
+        counts, exploration = begin(world, features, sizes(omega, 9))
+        for given in (np.array([0.0, 0.6, 0.8]), np.array([0.0, -0.6, -0.8])):
+            direction, _, _ = exploration._better_sign(given, knowledge(world, counts))
+            np.testing.assert_array_equal(direction, given)
+
+    def test_rewards_are_in_the_scale_of_the_paper(self, monkeypatch):
+        """v . phi_h, and what an ended episode still collects, divided by the largest norm."""
+        world = explorable(2, 1, 3, 2)[0]
+        features = OneHot(world.spaces, False, True, False, (0, 1, 2))
+        counts, exploration = begin(world, features, sizes(0.2, 9))
+        asked, original = [], module.plan_euler
+        monkeypatch.setattr(
+            module, "plan_euler", lambda *given: asked.append(given[0]) or original(*given)
+        )
+        exploration.plan(knowledge(world, counts))
+        direction = exploration.direction
+        np.testing.assert_allclose(asked[0].cells, features.spread(direction) / 3.0)
+        np.testing.assert_allclose(asked[0].ended, features.remainders(direction) / 3.0)
+        assert asked[0].ended.any()
+
+    def test_a_direction_is_sought_if_it_can_be_reached_just_far_enough(self):
+        """One step and a feature of 1 or -1: the promise is 1, and must be sqrt(3)/4 omega."""
+        world = World(np.ones(1), np.ones((1, 2, 1)), 1)
+        features = Table(world.spaces, np.array([[[[-1.0], [1.0]]]]))
+        assert REACHED * (1 / REACHED) == 1.0
+        for omega, phase in ((1 / REACHED, "euler"), (1.001 / REACHED, "done")):
+            assert begin(world, features, sizes(omega, 9))[1].phase == phase
 
 
 @pytest.mark.parametrize(

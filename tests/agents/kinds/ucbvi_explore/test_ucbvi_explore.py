@@ -8,10 +8,11 @@ import pytest
 
 from app.agents import AgentSpec, make_agent, restore_agent
 from app.agents.kinds.ucbvi_explore import agent as ucbvi_explore
+from app.agents.tabular.optimist import GridOptimist
 from app.errors import BudgetExceeded, InvalidValue, SnapshotError
 from app.learning.features.base import stack_rows
 from app.learning.paper.confidence import beta, kappa
-from app.learning.paper.explorability import eigenvalue_bound
+from app.learning.paper.explorability import condition_bound, eigenvalue_bound
 from app.learning.paper.regret_bounds import Constants, RegretSetting, exploration_regret
 from app.learning.randomness import generator, uniform
 from app.learning.spaces import Spaces
@@ -191,6 +192,14 @@ class TestThePapersSizes:
         with pytest.raises(InvalidValue, match=r"algorithm\.constants"):
             agent_of(constants="paper", omega=1e-6, delta=1e-100)
 
+    def test_every_run_of_euler_has_its_share_of_delta(self):
+        """c = ln(4 S A N H / delta'), delta' = delta / (12 N) / (2 times the most loops)."""
+        agent = self.paper()
+        n, omega = Decimal(agent.episodes), Decimal("0.5")
+        loops = 3 * (1 + 16 * n / (3 * omega**2)).ln() / Decimal("1.5").ln()
+        expected = (4 * S * A * n * H * 2 * loops * 12 * n / Decimal("0.1")).ln()
+        assert agent.size.confidence == pytest.approx(float(expected), rel=1e-12)
+
     def test_own_numbers_win(self):
         assert self.paper(n_euler=7, n_eval=3, max_loops=2).size.most_episodes == 20
 
@@ -251,9 +260,23 @@ class TestPhases:
         seen = set()
         for number in range(9, 60):
             tables = agent.plan(number).policy.tables
-            assert len(tables) == 2
+            assert len({table.tobytes() for table in tables}) == len(tables) == 2
             seen |= {table.tobytes() for table in tables}
         assert seen == set(own)
+        monkeypatch.setattr(ucbvi_explore, "MOST_ENTRIES", 1)
+        assert len(agent.plan(60).policy.tables) == 1
+
+    def test_plans_are_certified_unless_the_caller_needs_no_certificate(self):
+        agent = agent_of(optimism="logit", **QUICK)
+        learn(agent, range(14))
+        sure, unsure = agent.plan(14), agent.plan(14, certify=False)
+        assert sure.lower == agent.plan(14, certify=True).lower > unsure.lower
+
+    def test_a_mixture_takes_the_room_of_its_tables_too(self):
+        agent = agent_of(optimism="logit", **QUICK)
+        learn(agent, range(14))
+        mixed, inner = agent.plan(14), GridOptimist.plan(agent, 14)
+        assert mixed.bytes == inner.bytes + mixed.policy.tables.nbytes > inner.bytes
 
     def test_without_anything_to_reach_the_mixture_is_uniform(self):
         nothing = {"kind": "table", "values": np.zeros((S, A, 1)).tolist()}
@@ -416,6 +439,23 @@ class TestTheDesign:
         least = eigenvalue_bound(ridge, d, 2000, omega, t, explored)
         assert least == pytest.approx(ridge + 0.75 * grown * mixture, rel=1e-12)
         assert smallest >= least
+
+    def test_psi_holds_from_t_0_on(self, monkeypatch):
+        """And not before two episodes after exploration, where Psi_t has no value."""
+        agent, world, _, omega, _ = self.explored()
+        explored, ridge = agent.exploration.episodes, float(kappa(1.0))
+        monkeypatch.setattr(ucbvi_explore, "controlled_from", lambda *_: 0.0)
+        learn(agent, [explored], world)
+        said = agent.insight().document().optimism
+        assert said.condition_bound == pytest.approx(1 + 1 / ridge)
+        for labels in (2, 3):
+            learn(agent, [explored + labels - 1], world)
+            said = agent.insight().document().optimism
+            psi = condition_bound(4, 2000, omega, explored + labels, explored)
+            assert said.condition_bound == pytest.approx(psi)
+        for first, bound in ((explored + 3.0, psi), (explored + 3.5, 1 + 3 / ridge)):
+            monkeypatch.setattr(ucbvi_explore, "controlled_from", lambda *_, t=first: t)
+            assert agent.insight().document().optimism.condition_bound == pytest.approx(bound)
 
     def test_the_regret_bound_is_that_of_the_theorem(self):
         agent, _, _, omega, _ = self.explored()
