@@ -47,7 +47,7 @@ def all_mutants(only: str = "") -> list[Mutant]:
 def measure(mutants: list[Mutant], most_seconds: float) -> None:
     """Run the tests against every mutant, and keep what became of it."""
     files = sorted(str(file) for test in TESTS for file in _files(Path(test)))
-    runner.preload(files)
+    runner.preload([*TARGETS, *files])
     baseline = runner.measure(list(TARGETS), files)
     for number, mutant in enumerate(mutants, start=1):
         outcome = runner.test_mutant(mutant, ROOT, baseline.tests_of(mutant, most_seconds))

@@ -103,10 +103,10 @@ class _Watch:
             self.failed = report.nodeid
 
 
-def preload(tests: list[str]) -> None:
-    """Import the files of the tests, and with them the product."""
-    for test in sorted(tests):
-        importlib.import_module(test.removesuffix(".py").replace("/", "."))
+def preload(paths: list[str]) -> None:
+    """Import these files of the product and of its tests."""
+    for path in paths:
+        importlib.import_module(path.removesuffix(".py").replace("/", "."))
     gc.collect()
     gc.freeze()  # what is here is never garbage; children need not look at it
 
@@ -182,7 +182,7 @@ def put_in_force(path: str, owner: str, tree: ast.Module, line: int = 0) -> None
     ``owner`` is the function; without one the constants of the statement at ``line`` are meant.
     """
     name = path.removesuffix(".py").replace("/", ".")
-    module, changed = sys.modules[name], types.ModuleType(name)
+    module, changed = importlib.import_module(name), types.ModuleType(name)
     changed.__dict__.update(__file__=path, __package__=name.rpartition(".")[0])
     sys.modules[name] = changed  # dataclasses look their module up
     try:

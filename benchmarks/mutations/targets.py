@@ -33,7 +33,7 @@ TARGETS: dict[str, frozenset[str]] = {
         | {"DENSE_LIMIT", "LARGEST_FACTOR", "SOLVE_TOLERANCE", "SOLVE_LIMIT", "BATCH"}
     ),
     "app/agents/tabular/optimist.py": frozenset(),
-    "app/agents/kinds/ucbvi_exact/agent.py": frozenset(),
+    "app/agents/kinds/ucbvi_exact/agent.py": frozenset({"check_budget", "_limits", "HISTORIES"}),
     "app/agents/kinds/ucbvi_explore/agent.py": frozenset(
         {"progress", "_not_reached", "warnings", "_own_arrays", "_load_own", "check_budget"}
         | {"_plan_reward", "REWARD_WORK", "EXAMPLES", "MOST_ENTRIES", "_COIN"}

@@ -124,6 +124,19 @@ def naive(reward, model, counts, c, span):
 
 
 class TestPlan:
+    def test_only_allowed_actions_are_taken(self):
+        """Action 1 is worth more at every step, and not possible in state 0."""
+        cells = np.zeros((3, 2, 2))
+        cells[:, :, 1] = 1.0
+        allowed = np.array([[True, False], [True, True]])
+        world = random_world(1, states=2)
+        counts = counted(world, 0, np.random.default_rng(0))
+        given = reward_of(cells), counts.estimate(), np.zeros(4), 1.0, 3.0
+        plan = plan_euler(*given, allowed)
+        assert plan.actions.tolist() == [[0, 1]] * 3
+        assert plan.upper[2].tolist() == [0.0, 1.0]
+        assert plan_euler(*given).actions.tolist() == [[1, 1]] * 3
+
     @pytest.mark.parametrize("seed", range(12))
     def test_is_the_recursion(self, seed):
         """With ends, ends that nobody located, and rows that were never or hardly seen."""

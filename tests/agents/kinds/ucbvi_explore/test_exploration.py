@@ -73,8 +73,9 @@ class TestPlan:
         mean, _ = moments(World(world.start, moves, world.horizon), exploration.features, table)
         return float(exploration.direction @ mean)
 
-    def test_in_both_phases(self, monkeypatch):
-        world, features, omega = explorable(2, 1, 3, 2)
+    @pytest.mark.parametrize("world_of", [lambda: explorable(2, 1, 3, 2), far])
+    def test_in_both_phases(self, monkeypatch, world_of):
+        world, features, omega = world_of()
         counts, exploration = begin(world, features, sizes(omega, 9, n_euler=3, n_eval=4))
         clock = itertools.count(5.0, 2.5)
         monkeypatch.setattr(module.time, "perf_counter", lambda: next(clock))
