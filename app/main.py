@@ -28,6 +28,7 @@ from app.api.routes import (
     recordings,
     starts,
     steps,
+    webhooks,
 )
 from app.metrics import Metrics
 from app.service.runtime.container import open_container
@@ -77,6 +78,7 @@ def create_app(settings: Settings) -> FastAPI:
         insights,
         policies,
         keys,
+        webhooks,
         demos,
         operations,
         docs,

@@ -180,6 +180,18 @@ class Settings(BaseSettings):
     most_plans: int = Field(
         default=16, ge=1, le=256, description="plans of one version, for episodes side by side"
     )
+    webhook_private_addresses: bool = Field(
+        default=False,
+        description="whether webhooks may be at private, link-local and loopback addresses",
+    )
+    webhook_retry_seconds: float = Field(
+        default=10.0,
+        gt=0,
+        le=3600,
+        allow_inf_nan=False,
+        description="pause after the first failed attempt to deliver a webhook; each later one is "
+        "four times as long, at most 12 hours",
+    )
     idle_seconds: float = Field(
         default=900.0,
         gt=0,

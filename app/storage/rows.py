@@ -290,6 +290,57 @@ class SessionRow:
     seen_at: int
 
 
+class WebhookEvent(StrEnum):
+    """What a webhook is told."""
+
+    label_wanted = "label.wanted"
+    policy_replaced = "policy.replaced"
+    learning_failed = "learning.failed"
+    warning = "warning"
+
+
+class DeliveryStatus(StrEnum):
+    """Where the delivery of an event to a webhook stands."""
+
+    pending = "pending"
+    delivered = "delivered"
+    failed = "failed"  # given up
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRow:
+    """A webhook. Its secrets sign what is sent, so they are stored as they are."""
+
+    id: str
+    agent: int | None  # None: every agent
+    url: str
+    events: list[str]
+    secret: str
+    old_secret: str | None  # which signs too, for a while after a rotation
+    old_until: int | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRow:
+    """An event on its way to a webhook. ``code`` is that of a warning."""
+
+    id: int
+    webhook: str
+    event: WebhookEvent
+    agent: int
+    episode: int | None
+    code: str | None
+    data: JsonObject
+    created_at: int
+    status: DeliveryStatus
+    due_at: int | None  # of the next attempt; None once there is none
+    attempts: int
+    attempted_at: int | None
+    response_status: int | None
+    error: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
     """What a request with an Idempotency-Key created."""

@@ -27,7 +27,14 @@ from sqlalchemy import (
 )
 
 from app.storage.column_types import Blob, Document, Numbers
-from app.storage.rows import Actor, EpisodeMode, EpisodeStatus, EventKind
+from app.storage.rows import (
+    Actor,
+    DeliveryStatus,
+    EpisodeMode,
+    EpisodeStatus,
+    EventKind,
+    WebhookEvent,
+)
 
 metadata = MetaData(
     naming_convention={
@@ -340,6 +347,46 @@ recordings = Table(
     Column("size", Integer, nullable=False),
     Column("blob", String(80), nullable=False),  # its name in blob storage
     Column("at", BigInteger, nullable=False),
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", String(40), primary_key=True),
+    Column("agent", BigInteger),  # null: every agent
+    Column("url", Text, nullable=False),
+    Column("events", JSON, nullable=False),
+    Column("secret", String(80), nullable=False),
+    Column("old_secret", String(80)),
+    Column("old_until", BigInteger),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+deliveries = Table(
+    "deliveries",  # of events to webhooks
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("webhook", String(40), nullable=False),
+    Column("event", _enum(WebhookEvent), nullable=False),
+    Column("agent", BigInteger, nullable=False),
+    Column("episode", Integer),
+    Column("code", String(100)),
+    Column("data", Document, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("status", _enum(DeliveryStatus), nullable=False),
+    Column("due_at", BigInteger),
+    Column("attempts", Integer, nullable=False),
+    Column("attempted_at", BigInteger),
+    Column("response_status", Integer),
+    Column("error", Text),
+    Index(None, "webhook", "id"),
+    Index(None, "agent", "episode"),
+    Index(
+        "ix_deliveries_due",
+        "due_at",
+        sqlite_where=text("due_at IS NOT NULL"),
+        postgresql_where=text("due_at IS NOT NULL"),
+    ),
 )
 
 OWNED = (

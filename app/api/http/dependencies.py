@@ -36,6 +36,7 @@ from app.service.views import (
     policies,
     system,
 )
+from app.service.webhooks.webhooks import Webhooks as WebhooksPart
 
 
 def container_of(request: Request) -> Container:
@@ -67,6 +68,7 @@ Recordings = Annotated[RecordingsPart, _part(lambda container: container.recordi
 ImportExport = Annotated[ImportExportPart, _part(lambda container: container.import_export)]
 Demos = Annotated[DemosPart, _part(lambda container: container.demos)]
 Pins = Annotated[PinsPart, _part(lambda container: container.pins)]
+Webhooks = Annotated[WebhooksPart, _part(lambda container: container.webhooks)]
 Keys = Annotated[KeysPart, _part(lambda container: container.keys)]
 Ownership = Annotated[OwnershipPart, _part(lambda container: container.ownership)]
 Sessions = Annotated[SessionsPart, _part(lambda container: container.sessions)]

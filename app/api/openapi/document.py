@@ -40,6 +40,7 @@ TAGS = [
     {"name": "insight", "description": "What an agent has learned and what it would do."},
     {"name": "demos", "description": "Built-in tasks that the server plays itself."},
     {"name": "keys", "description": "Who may do what."},
+    {"name": "webhooks", "description": "URLs that are told of what happens."},
     {"name": "operations", "description": "Liveness, readiness and metrics."},
 ]
 

@@ -267,6 +267,31 @@ KEY: dict[str, Any] = {
     "revoked_at": None,
 }
 CREATED_KEY: dict[str, Any] = {**KEY, "secret": "plk_…"}
+NEW_WEBHOOK: dict[str, Any] = {
+    "url": "https://hooks.example/plaudit",
+    "events": ["label.wanted", "learning.failed"],
+}
+WEBHOOK: dict[str, Any] = {
+    **NEW_WEBHOOK,
+    "id": "whk_0123456789abcdef",
+    "agent": None,
+    "created_at": "2026-01-01T12:00:00Z",
+    "old_secret_until": None,
+}
+CREATED_WEBHOOK: dict[str, Any] = {**WEBHOOK, "secret": "whsec_…"}
+DELIVERY: dict[str, Any] = {
+    "id": "dlv_7",
+    "event": "label.wanted",
+    "agent": AGENT,
+    "episode": EPISODE,
+    "status": "pending",
+    "attempts": 1,
+    "response_status": 500,
+    "error": "The answer was 500.",
+    "created_at": "2026-01-01T12:00:00Z",
+    "attempted_at": "2026-01-01T12:00:01Z",
+    "next_attempt_at": "2026-01-01T12:00:11Z",
+}
 KEY_LIST: dict[str, Any] = {"items": [KEY]}
 
 HEALTH: dict[str, Any] = {"status": "ok", "version": "0.1.0"}
@@ -373,6 +398,11 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "DemoList": DEMO_LIST,
     "NewKey": NEW_KEY,
     "CreatedKey": CREATED_KEY,
+    "NewWebhook": NEW_WEBHOOK,
+    "WebhookView": WEBHOOK,
+    "CreatedWebhook": CREATED_WEBHOOK,
+    "WebhookList": {"items": [WEBHOOK]},
+    "DeliveryPage": {"items": [DELIVERY], "next": None},
     "KeyList": KEY_LIST,
     "Health": HEALTH,
     "ModelView": MODEL,

@@ -7,6 +7,7 @@ import logging
 from app.service.agents.hosted_agent import HostedAgent
 from app.service.agents.pace import Pace
 from app.service.runtime.times import moment
+from app.storage.commands.webhooks import NotifyWarning
 from app.storage.database import Database, now_milliseconds
 from app.storage.queries import suspicions
 from app.storage.queries.suspicions import Suspicions
@@ -42,6 +43,8 @@ class Warnings:
             if warning.code not in known:
                 extra = {"agent": agent.id, "code": warning.code, "reason": warning.detail}
                 log.warning("an agent may not do what was meant", extra=extra)
+                told = NotifyWarning(agent.number, warning.code, warning.detail, now_milliseconds())
+                await self._database.commit(told)
         self._logged[agent.number] = {warning.code for warning in warnings}
 
 

@@ -37,6 +37,8 @@ from app.service.training.scheduler import FairScheduler
 from app.service.training.trainer import Trainer
 from app.service.views.system import SystemViews
 from app.service.views.views import Views
+from app.service.webhooks.sender import Sender
+from app.service.webhooks.webhooks import Webhooks
 from app.settings import Settings
 from app.storage.blobs.folder import FolderBlobs
 from app.storage.blobs.recordings import recordings_folder
@@ -108,6 +110,10 @@ class Container:
             None if secret is None else secret.get_secret_value(),
             settings.is_loopback or settings.allow_anyone,
         )
+        self.webhooks = Webhooks(database, settings.webhook_private_addresses)
+        self.sender = Sender(
+            database, settings.webhook_retry_seconds, settings.webhook_private_addresses
+        )
         self.ownership = Ownership(database)
         self.sessions = Sessions(database, self.keys)
         self.keys.on_refresh = lambda: self.events.end(
@@ -162,6 +168,7 @@ async def open_container(settings: Settings, metrics: Metrics) -> AsyncIterator[
         # The lock on the database keeps other servers away: no upload is under way.
         await container.recordings.sweep(grace_seconds=0.0)
         stack.push_async_callback(_cancel, asyncio.create_task(container.housekeeping.run()))
+        stack.push_async_callback(_cancel, asyncio.create_task(container.sender.run()))
         stack.push_async_callback(container.demos.close)
         stack.callback(container.events.close)
         yield container

@@ -13,7 +13,7 @@ from app.service.training.jobs import LearningJob, LearningResult
 from app.service.training.process_pool import ProcessPool
 from app.service.training.publish import Publisher
 from app.storage.commands.learning import NoteFailure
-from app.storage.database import Database
+from app.storage.database import Database, now_milliseconds
 from app.storage.rows import EpisodeMode
 
 log = logging.getLogger(__name__)
@@ -142,6 +142,6 @@ class Trainer:
         self._metrics.learning_failures.inc()
         log.error("learning failed", extra={"agent": agent.id, "reason": reason})
         try:
-            await self._database.commit(NoteFailure(agent.number, reason))
+            await self._database.commit(NoteFailure(agent.number, reason, now_milliseconds()))
         except PlauditError:
             log.error("the failure could not be stored", extra={"agent": agent.id})

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Connection, delete, func, insert, literal, se
 
 from app.errors import Stale
 from app.storage.rows import JsonObject
-from app.storage.schema import OWNED, agents, guidelines, steps
+from app.storage.schema import OWNED, agents, deliveries, guidelines, steps, webhooks
 
 _START = dict.fromkeys(
     (
@@ -112,6 +112,8 @@ class DeleteAgent:
         query = update(agents).where(agents.c.id == self.agent, agents.c.deleted_at.is_(None))
         if connection.execute(query.values(deleted_at=self.now)).rowcount == 0:
             raise Stale("the agent was deleted")
+        for table in (webhooks, deliveries):  # nobody is told of an agent that is gone
+            connection.execute(delete(table).where(table.c.agent == self.agent))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Update, bindparam, delete, func, insert, sele
 from app.errors import Stale
 from app.storage.backend import backend_in_use
 from app.storage.commands.log import CounterChange, Logged, NewEvent, count, record
+from app.storage.commands.outbox import notify, notify_waiting
 from app.storage.rows import (
     Actor,
     AgentCounters,
@@ -20,6 +21,7 @@ from app.storage.rows import (
     JsonObject,
     LabelRow,
     StepDetail,
+    WebhookEvent,
 )
 from app.storage.schema import episodes, labels, step_details, steps
 from app.storage.unit_of_work import StepTuple
@@ -151,6 +153,8 @@ class EndEpisode:
         values = {name: getattr(self, name) for name in _END_COLUMNS}
         change_episode(connection, _END, self.agent, self.number, self.version, **values)
         change = CounterChange().moved(EpisodeStatus.running, self.status)
+        waiting = change.awaiting_label
+        notify_waiting(connection, self.agent, self.number, self.finished_at, waiting)
         return record(connection, self.agent, change, [self.event])
 
 
@@ -267,6 +271,8 @@ class ImportEpisodes:
         history = [asdict(row) for row in self._labels(numbered)]
         if history:
             connection.execute(insert(labels), history)
+        waiting = [n for n, one in numbered if one.status is EpisodeStatus.awaiting_label]
+        notify(connection, WebhookEvent.label_wanted, self.agent, self.at, waiting)
         new_events = [
             replace(event, episode=number)
             for number, episode in numbered

@@ -9,6 +9,7 @@ from sqlalchemy import BigInteger, Connection, Integer, bindparam, case, func, i
 
 from app.storage.commands.episodes import EndEpisode, ReportFinal, change_episode, change_of
 from app.storage.commands.log import CounterChange, Logged, NewEvent, record
+from app.storage.commands.outbox import notify_waiting
 from app.storage.rows import EpisodeStatus, JsonObject, LabelRow
 from app.storage.schema import agents, episodes, labels
 
@@ -67,6 +68,8 @@ class SetLabels:
         )
         if self.history:
             connection.execute(_ADD, [_added(row) for row in self.history])
+        waiting = self.change.awaiting_label
+        notify_waiting(connection, self.agent, self.number, self.events[-1].at, waiting)
         return record(connection, self.agent, self.change, self.events)
 
 

@@ -9,7 +9,15 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from app.errors import Stale
 from app.storage.commands.log import CounterChange, Logged, NewEvent, record
-from app.storage.rows import EpisodeStatus, EventKind, JsonObject, PlanRow, VersionRow
+from app.storage.commands.outbox import notify
+from app.storage.rows import (
+    EpisodeStatus,
+    EventKind,
+    JsonObject,
+    PlanRow,
+    VersionRow,
+    WebhookEvent,
+)
 from app.storage.schema import agents, episodes, knowledge, maps, plans, versions
 from app.storage.upsert import insert_or_ignore, insert_or_update
 
@@ -78,9 +86,9 @@ class PublishPolicy:
         }
         kept = [] if self.snapshot is None else ["snapshot", "snapshot_event"]
         insert_or_update(connection, knowledge, known, ["insight", *kept])
-        event = NewEvent(
-            EventKind.policy, self.version.at, policy_version=self.learned.policy_version
-        )
+        at, number = self.version.at, self.learned.policy_version
+        notify(connection, WebhookEvent.policy_replaced, agent, at, policy_version=number)
+        event = NewEvent(EventKind.policy, at, policy_version=number)
         return record(connection, agent, CounterChange(), [event])
 
 
@@ -141,11 +149,16 @@ class NoteFailure:
 
     agent: int
     reason: str
+    at: int
 
     def apply(self, connection: Connection) -> None:
-        """Update the agent."""
-        query = update(agents).where(agents.c.id == self.agent, agents.c.deleted_at.is_(None))
-        connection.execute(query.values(learning_error=self.reason))
+        """Update the agent. Webhooks are told of the first failure of several."""
+        one = (agents.c.id == self.agent) & agents.c.deleted_at.is_(None)
+        before = connection.execute(select(agents.c.learning_error).where(one)).one_or_none()
+        connection.execute(update(agents).where(one).values(learning_error=self.reason))
+        if before is not None and before.learning_error is None:
+            kind = WebhookEvent.learning_failed
+            notify(connection, kind, self.agent, self.at, reason=self.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ from plaudit.answers.trajectories import (
     LoggedStepDetail,
     TrajectoriesAnswer,
 )
+from plaudit.answers.webhooks import CreatedWebhook, DeliveryView, WebhookMessage, WebhookView
 from plaudit.client import AsyncClient, Client
 from plaudit.endpoints.fleets import Step, Trajectory
 from plaudit.episode import AsyncEpisode, Episode
@@ -118,6 +119,7 @@ from plaudit.problems import (
     UnsupportedMediaType,
 )
 from plaudit.version import __version__
+from plaudit.webhooks import read_webhook_message
 
 __all__ = [
     "APIError",
@@ -138,7 +140,9 @@ __all__ = [
     "ConnectionFailed",
     "CreatedAndDeleted",
     "CreatedKey",
+    "CreatedWebhook",
     "CurveView",
+    "DeliveryView",
     "DemoList",
     "DemoTaskView",
     "DemoView",
@@ -230,5 +234,8 @@ __all__ = [
     "UnsupportedSpace",
     "VersionSuccessView",
     "WarningView",
+    "WebhookMessage",
+    "WebhookView",
     "__version__",
+    "read_webhook_message",
 ]

@@ -13,6 +13,7 @@ from plaudit.endpoints import (
     labels,
     operations,
     recordings,
+    webhooks,
 )
 
 
@@ -60,6 +61,13 @@ class Calls:
     create_key = call(keys.create_key)
     list_keys = listing(keys.list_keys)
     revoke_key = call(keys.revoke_key)
+
+    create_webhook = call(webhooks.create_webhook)
+    list_webhooks = listing(webhooks.list_webhooks)
+    read_webhook = call(webhooks.read_webhook)
+    rotate_webhook_secret = call(webhooks.rotate_webhook_secret)
+    delete_webhook = call(webhooks.delete_webhook)
+    list_deliveries = listing(webhooks.list_deliveries)
 
     start_demo = call(demos.start_demo)
     list_demos = call(demos.list_demos)

@@ -117,7 +117,7 @@ AGENT, EPISODE, KEY = "agt_0123456789", "eps_0123456789_0", "key_0123456789abcde
 
 
 def _filled(path, agent, episode):
-    return path.format(agent=agent, episode=episode, key=KEY, version=0)
+    return path.format(agent=agent, episode=episode, key=KEY, version=0, webhook="whk_0")
 
 
 def _request_example(operation):

@@ -122,7 +122,8 @@ def assert_hides(text, hidden):
 
 def request(client, route, scene, **body):
     method, path = route.split()
-    path = path.format(agent=scene.agent, episode=scene.waiting, key="key_0", version=0)
+    ids = {"key": "key_0", "webhook": "whk_0", "version": 0}
+    path = path.format(agent=scene.agent, episode=scene.waiting, **ids)
     return client.request(method, path, **({"json": body} if method != "GET" else {}))
 
 
@@ -158,7 +159,7 @@ def test_a_bound_key_finds_nothing_of_another_agent(route, operator, own, hidden
         assert_hides(answer.text, hidden)
         assert own.agent in answer.text
     else:
-        assert "key" in route, f"{route} is of no kind that this test knows"
+        assert "key" in route or "webhook" in route, f"{route} is of no kind that this test knows"
         assert_problem(request(operator, route, hidden), 403)
 
 
