@@ -27,6 +27,7 @@ OWN = {
     "ExportedEpisode": "a line of text in the document",
     "ExportedLabel": "so is this",
     "Event": "so is an event",
+    "WebhookMessage": "the server sends it",
 }
 # Fields that the document does not have, or has in another form, and why.
 MORE = {("PolicyView", "etag"): "a header"}

@@ -98,6 +98,9 @@ def test_calls_look_like_functions():
             "state",
             "step",
             "explain",
+            "action",
+            "executed",
+            "allowed",
         ]
         assert call.__name__ == "take_step"
         assert "get an action" in call.__doc__
