@@ -44,7 +44,9 @@ def test_files_exist(name):
 @pytest.mark.parametrize("name", TESTS)
 def test_tests_exist(name):
     path, *inner = name.split("::")
-    assert inner
+    if not inner:  # the table of mutations names whole files
+        assert (ROOT / path).is_file()
+        return
     body = ast.parse((ROOT / path).read_text()).body
     for part in inner:
         (found,) = (node for node in body if getattr(node, "name", None) == part)
