@@ -66,7 +66,7 @@ def newest_snapshot(connection: Connection, agent: int) -> tuple[bytes | None, i
 def played_episodes(
     connection: Connection, agent: int, numbers: Iterable[int]
 ) -> dict[int, PlayedEpisode]:
-    """Some episodes with their steps, by number."""
+    """Some episodes with their steps, by number and in the order of numbers."""
     wanted = sorted(set(numbers))
     found: dict[int, PlayedEpisode] = {}
     for first in range(0, len(wanted), _AT_ONCE):
@@ -74,7 +74,7 @@ def played_episodes(
         query = select(*columns_of(EpisodeRow, episodes)).where(
             episodes.c.agent == agent, episodes.c.number.in_(batch)
         )
-        rows = typed(EpisodeRow, connection.execute(query).all())
+        rows = typed(EpisodeRow, connection.execute(query.order_by(episodes.c.number)).all())
         parts = steps_of(connection, agent, [row.number for row in rows])
         found |= {row.number: PlayedEpisode(row, parts[row.number]) for row in rows}
     return found
