@@ -216,17 +216,17 @@ class TestRefusals:
             ({"visited": 1, "both": [0, 1]}, "features.events.0", "exactly one of"),
             ({"visited": S}, "features.events.0.visited", "states from 0 to 2"),
             ({"visited": -1}, "features.events.0.visited", "states from 0 to 2"),
-            ({"visited": 1.0}, "features.events.0.visited", "integer"),
-            ({"visited": True}, "features.events.0.visited", "integer"),
-            ({"visited": [1]}, "features.events.0.visited", "integer"),
-            ({"both": 1}, "features.events.0.both", "tuple"),
+            ({"visited": 1.0}, "features.events.0.visited", "a whole number"),
+            ({"visited": True}, "features.events.0.visited", "a whole number"),
+            ({"visited": [1]}, "features.events.0.visited", "a whole number"),
+            ({"both": 1}, "features.events.0.both", "a list"),
             ({"both": [1]}, "features.events.0.both", "two different states"),
             ({"both": [0, 1, 2]}, "features.events.0.both", "two different states"),
             ({"both": [1, 1]}, "features.events.0.both", "two different states"),
             ({"then": [2, 2]}, "features.events.0.then", "two different states"),
             ({"then": [0, S]}, "features.events.0.then", "states from 0 to 2"),
             ({"then": [0, "x"]}, "features.events.0.then", "numbers of states"),
-            ("visited", "features.events.0", "dictionary"),
+            ("visited", "features.events.0", "an object"),
         ],
     )
     def test_an_event_that_is_none(self, event, field, expected):
@@ -240,7 +240,7 @@ class TestRefusals:
 
     def test_events_left_out(self):
         error = refusal({"kind": "events"})
-        assert (error.field, error.expected) == ("features.events", "a value")
+        assert (error.field, error.expected) == ("features.events", "a value; it is missing")
 
     def test_the_same_event_twice(self):
         error = refusal({"kind": "events", "events": [{"both": [0, 1]}, {"both": [1, 0]}]})

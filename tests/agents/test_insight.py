@@ -78,7 +78,10 @@ def test_the_map_has_an_entry_for_each_state_or_cell(agent):
 def test_the_document_is_json(agent):
     insight = agent.insight()
     model = insight.document()
-    assert json.loads(json.dumps(asdict(model)))["features"] == insight.description
+    assert (
+        json.loads(json.dumps(asdict(model), default=np.ndarray.tolist))["features"]
+        == insight.description
+    )
     assert np.isfinite(model.weights).all()
 
 

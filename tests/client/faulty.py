@@ -100,6 +100,7 @@ class FaultyProxy:
     def _built(self, request, body=b""):
         skipped = ("host", "content-length", "connection", "accept-encoding")
         headers = {k: v for k, v in request.headers.items() if k.lower() not in skipped}
+        headers["Accept-Encoding"] = "identity"  # answers are passed on as they are
         return self.upstream.build_request(
             request.command, request.path, content=body, headers=headers
         )

@@ -16,6 +16,10 @@ from tests.support.running import (
 )
 
 VIEW = {
+    "allowed",
+    "deadline_ms",
+    "fallback_action",
+    "max_exploration",
     "id",
     "name",
     "states",

@@ -1,9 +1,5 @@
 """The agent kind `reinforce`: what it learns from whom, and that the past can be corrected."""
 
-import json
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -365,12 +361,6 @@ class TestService:
 
 
 class TestOptions:
-    def test_the_specification_in_the_documentation(self):
-        page = Path(__file__).parents[4] / "docs" / "reinforce.md"
-        _, found, _ = re.split(r"```(?:json)?\n", page.read_text())
-        agent = make_agent(parse(AgentSpec, json.loads(found)))
-        assert agent.network.sizes == (4, 64, 64, 4)
-
     def test_the_literal_configuration_is_the_papers_text(self):
         literal = ReinforceOptions(configuration="literal")
         spec = spec_of().model_copy(update={"algorithm": literal})
