@@ -31,6 +31,7 @@ FILLED = {
     "name": "none.js",
     "version": "0",
     "session": "none",
+    "webhook": "whk_0",
 }
 
 

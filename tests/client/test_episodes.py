@@ -101,7 +101,7 @@ def test_why(lake):
 
 def test_an_agent_that_is_deleted_meanwhile(api, lake):
     """The error says so, and leaving the block does not hide it."""
-    with pytest.raises(plaudit.NotFound, match="deleted"), lake.episode() as episode:  # noqa: PT012
+    with pytest.raises(plaudit.NotFound, match="deletes its episodes"), lake.episode() as episode:  # noqa: PT012
         episode.act(0)
         api.delete_agent(lake.id)
         episode.act(1)

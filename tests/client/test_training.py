@@ -211,7 +211,7 @@ class TestTraining:
             client.delete_agent(agent.id)
             return True
 
-        with pytest.raises(plaudit.NotFound, match="deleted the agent"):
+        with pytest.raises(plaudit.NotFound, match="deletes its episodes"):
             agent.train(Corridor(), 3, last_words, progress=False)
 
 

@@ -12,7 +12,7 @@ from tests.support.crowded import BIG, crowd
 from tests.support.databases import database_url
 from tests.support.queries import recorded_queries
 
-MOST = 12  # queries of a page
+MOST = 14  # queries of a page
 PAGES = {
     "agents": "/",
     "agents, second page": "/?page=2",

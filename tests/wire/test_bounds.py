@@ -22,6 +22,7 @@ IDS = (
     "agent",
     "episode",
     "key",
+    "webhook",
     "if-none-match",
     "last-event-id",
     "label_timeout",

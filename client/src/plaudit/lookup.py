@@ -14,7 +14,7 @@ from plaudit.answers.values import Wait
 from plaudit.endpoints.agents import create_agent, list_agents, read_agent
 from plaudit.endpoints.body import SpaceLike, given, read_space, space
 from plaudit.errors import InvalidArgument, UnknownAgent
-from plaudit.problems import NotFound
+from plaudit.problems import CreatedAndDeleted
 
 Json = Mapping[str, object]
 
@@ -102,7 +102,7 @@ def find_or_create_agent(
     )
     try:
         return (yield from create(idempotency_key=_key(create)))
-    except NotFound:  # it was created with this key before, and deleted since
+    except CreatedAndDeleted:
         return (yield from create())
 
 

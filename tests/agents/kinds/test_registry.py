@@ -33,7 +33,7 @@ class AlwaysFirst(Agent[AlwaysFirstOptions]):
     """A kind that a test adds; it acts like the uniform one."""
 
     def plan(self, episode, mode="learn", pending=(), certify=True):
-        return plan_uniform(self.spec.actions)
+        return plan_uniform(self.spec.actions, self.allowed)
 '''
 SCHEMA = """
 import json

@@ -125,7 +125,7 @@ def test_pages_and_documents_show_what_it_believes(client):
     session(client, agent, 6)
     page = client.get(f"/agents/{agent}", params={"x": 1, "y": 0})
     assert page.status_code == 200
-    assert "From left to right number 1 from -1 to 1" in page.text
+    assert "To the right: number 1, " in page.text
     model = client.get(f"/v1/agents/{agent}/model").json()
     assert len(model["weights"]) > 5
     document = client.get(f"/v1/agents/{agent}/policy", params={"mode": "exploit"}).json()
