@@ -102,7 +102,7 @@ def test_every_flipped_byte_of_packed_arrays_is_noticed(place, flip):
 
 @given(st.dictionaries(st.sampled_from(["states", "actions", "horizon", "algorithm"]), JSON))
 def test_specifications(document):
-    with pytest.raises(InvalidValue):
+    with suppress(InvalidValue):  # nothing else is raised
         read_specification(document)
 
 

@@ -152,7 +152,7 @@ def test_evaluations_of_versions_are_told_apart(client, learner):
         ({"mode": "evaluate", "labels_wanted": 2}, "/labels_wanted", "wants no label"),
         ({"learn_transitions": False}, "/learn_transitions", 'the mode "evaluate"'),
         ({"mode": "exploit", "learn_transitions": False}, "/learn_transitions", "evaluate"),
-        ({"mode": "evaluate", "learn_transitions": 0}, "/learn_transitions", "a valid boolean"),
+        ({"mode": "evaluate", "learn_transitions": 0}, "/learn_transitions", "true or false"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(client, learner, body, pointer, words):

@@ -32,6 +32,16 @@ include-operation-id = "start_demo"  # the server would play for minutes
 enabled = false
 """
 
+# Schemathesis has no serializer for JSON lines.
+JSON_LINES = """
+import json
+import schemathesis
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(ctx, value):
+    return value.encode() if isinstance(value, str) else json.dumps(value).encode()
+"""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
@@ -55,9 +65,11 @@ def search(server, folder, phases, pinned=""):
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", rules, "run"]
     options = ["--phases", phases, "--checks", "all", "--continue-on-failure", "--no-color"]
     options += ["--workers", "2", "--header", f"Authorization: Bearer {ADMIN}"]
+    (folder / "json_lines.py").write_text(JSON_LINES)
     found = subprocess.run(
         [*command, f"{server.url}/openapi.json", *options],
         cwd=folder,
+        env=os.environ | {"SCHEMATHESIS_HOOKS": "json_lines", "PYTHONPATH": str(folder)},
         capture_output=True,
         text=True,
         check=False,

@@ -204,7 +204,7 @@ def test_a_policy_has_an_etag_that_changes_with_it(client):
     for known in (tag, f'"other", {tag}'):
         answer = client.get(path, headers={"If-None-Match": known})
         assert (answer.status_code, answer.content) == (304, b"")
-        assert answer.headers["etag"] == tag
+        assert answer.headers["etag"].removeprefix("W/") == tag.removeprefix("W/")
     assert client.get(path, headers={"If-None-Match": '"other"'}).status_code == 200
     play(client, start_episode(client, agent), STATES, label=1)
     wait_learned(client, agent)
