@@ -31,8 +31,9 @@ def test_the_fallback_action_is_played_until_the_plan_is_loaded(tmp_path, monkey
         late = await container.stepping.step(episode.id, Step(state=1, step=1))
         assert late.action == 1
         assert late.episode.plan.actor == "fallback"
-        assert len(loads) == 1
-        await asyncio.sleep(0.8)
+        while not loads:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(1.0)
         last = await container.stepping.step(episode.id, Step(state=2, step=2))
         assert len(loads) == 1  # what came late was kept
         view = await container.views.episodes.read(episode.id, True)
