@@ -33,7 +33,7 @@ async def list_policies(
 async def pin_policy(
     agent: AgentId, version: Version, pins: Pins, policies: PolicyViews, _: Operator
 ) -> PolicyVersionView:
-    """Keep a version in force while learning goes on: new episodes start on it.
+    """Keep a version in force while the agent keeps learning: new episodes start on it.
 
     A version whose plans were dropped is rebuilt from the log, which may take as long as learning
     it did.
